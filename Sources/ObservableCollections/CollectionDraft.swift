@@ -27,6 +27,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   @exclusivity(unchecked) @usableFromInline package var newStatus: SourceStatus? {
     didSet { isStatusSet = true }
   }
+  /// A Boolean value that indicates whether the contents are good, whatever the new status.
+  @exclusivity(unchecked) @usableFromInline package var hasLoaded = false
   /// A Boolean value that indicates whether the status was set. The operator's node resets it.
   @exclusivity(unchecked) @usableFromInline var isStatusSet = false
 

@@ -232,7 +232,7 @@ extension CollectionProperty {
       // A failed source that has elements has loaded before.
       return state.advanced(
         to: changeset.map { (draft.contents, $0) }, status: status,
-        hasLoaded: status.error != nil && !draft.contents.isEmpty)
+        hasLoaded: draft.hasLoaded || status.error != nil && !draft.contents.isEmpty)
     }
     return changeset.map { state.changed(to: draft.contents, by: $0) }
   }

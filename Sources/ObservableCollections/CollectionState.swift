@@ -182,7 +182,7 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
   ///
   /// Recorded changesets are dropped if they take more memory than the contents before and after.
   ///
-  /// - Complexity: O(1) on average.
+  /// - Complexity: O(1) on average, and O(m) if m commits became the next update.
   @usableFromInline
   package func composed(with next: any Update) -> any Update {
     let later = CollectionUpdate.read(next)
@@ -191,10 +191,10 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
     // The array must not be copied. Without one, this update may be pending in several domains, whose
     // threads may only read it.
     if recorded != nil { recorded = nil }
-    if later.recorded == nil {
-      changes.append(later.changeset, limit: limit)
+    if let recorded = later.recorded {
+      changes.append(recorded, limit: limit)
     } else {
-      changes.exceed()
+      changes.append(later.changeset, limit: limit)
     }
     return CollectionUpdate(
       before, revisionBefore, .empty, later.box, isStatusStep || later.isStatusStep, changes)

@@ -62,17 +62,34 @@ struct AccumulationTests {
   @Test func `pending changes are dropped above the limit`() {
     var accumulator = ChangesetAccumulator()
     #expect(accumulator.composed() == .empty)
-    let change = Changeset(insertions: [0, 1])
-    #expect(change.footprint == 6)
-    accumulator.append(change, limit: 12)
-    accumulator.append(.empty, limit: 12)
-    accumulator.append(change, limit: 12)
-    #expect(accumulator.footprint == 12 && !accumulator.isExceeded)
-    #expect(accumulator.composed() == Changeset(insertions: [0, 1, 2, 3]))
-    accumulator.append(change, limit: 17)
+    let change = Changeset(insertions: Array(0..<1_000))
+    #expect(change.footprint == 1_004)
+    accumulator.append(change, limit: 2_008)
+    accumulator.append(.empty, limit: 2_008)
+    accumulator.append(change, limit: 2_008)
+    #expect(accumulator.footprint == 2_008 && !accumulator.isExceeded && accumulator.count == 2)
+    #expect(accumulator.composed() == Changeset(insertions: Array(0..<2_000)))
+    var both = ChangesetAccumulator(change)
+    both.append(accumulator, limit: 3_012)
+    #expect(both.composed() == Changeset(insertions: Array(0..<3_000)))
+    both.append(accumulator, limit: 5_019)
+    #expect(both.isExceeded)
+    accumulator.append(change, limit: 3_011)
     #expect(accumulator.footprint == 0 && accumulator.isExceeded)
     #expect(accumulator.composed() == nil)
     accumulator.append(change)
     #expect(accumulator.footprint == 0 && accumulator.composed() == nil)
+    both = ChangesetAccumulator(change)
+    both.append(accumulator, limit: .max)
+    #expect(both.isExceeded)
+  }
+
+  @Test func `a few changes are kept whatever the limit`() {
+    var accumulator = ChangesetAccumulator()
+    let change = Changeset(updates: [.init(from: 0, to: 0)])
+    for _ in 0..<1_000 / change.footprint { accumulator.append(change, limit: 2) }
+    #expect(accumulator.composed() == change)
+    accumulator.append(change, limit: 2)
+    #expect(accumulator.isExceeded)
   }
 }

@@ -109,6 +109,7 @@ import Testing
     ("p!=five", "each element meets \"p!=five\": the values of \"p\" are numbers"),
     ("p>true", "and true is true or false"), ("n<null", "null has no order; use = or !="),
     ("o=5", "the values of \"o\" are objects, and 5 is a number"),
+    ("o<{}", "the values of \"o\" are objects, and objects have no order; use = or !="),
     ("o.s=yes", "the values of \"o.s\" are true or false, and \"yes\" is a text"),
     ("t < 9", "compares texts, character by character: the value of \"t\" is the text \"10\""),
     ("t = 10.0", "is the text \"10\" in at least one element, and not a number"),
@@ -192,6 +193,21 @@ import Testing
       result.errors == "livelist: no element has the field \"price\"; the fields are id, n, p, o\n")
     let quiet = try Livelist.run("watch", "--until-eof", file, "--sort", "o", "--fields", "id,p")
     #expect(quiet.errors == "")
+  }
+
+  @Test func `mistakes are reported when the list has its first elements, and after a swap`() throws
+  {
+    let list = try place.json("list.json", "[]")
+    let watching = try Livelist("watch", "--where", "p > abc", list)
+    _ = try watching.line()
+    try place.json("list.json", #"[{"p":1}]"#)
+    #expect(try watching.errorLine().contains("no element meets \"p > abc\""))
+    let texts = try place.json("b.json", #"[{"p":"x"}]"#)
+    let flags = try place.json("c.json", #"[{"p":true}]"#)
+    watching.send("swap \(texts)\n")
+    #expect(try watching.line().contains(#""inserts":[{"at":0,"element":{"p":"x"}}]"#))
+    watching.send("swap \(flags)\nquit\n")
+    #expect(try watching.errorLine().contains("the values of \"p\" are true or false"))
   }
 
   @Test func `a view shows what is selected`() throws {

@@ -232,6 +232,36 @@ import Testing
     withExtendedLifetime(slow) {}
   }
 
+  @Test func `commits behind a slow immediate observer keep the form of their edits`() throws {
+    let items = Items((0..<10_000).map { TestElement($0) })
+    let kept = items.filter { $0.content >= 0 }
+    let (isHeld, mayGoOn) = (Signpost(), Signpost())
+    let isFirst = Shared(true)
+    let slow = items.observe { event in
+      guard case .change = event, isFirst.exchange(false) else { return }
+      isHeld.open()
+      mayGoOn.pass()
+    }
+    let recorders = [items.collection, kept].map {
+      RecordingObserver($0, expectsEveryRevision: false)
+    }
+    let worker = Worker { items[0] = TestElement(0, 1) }
+    #expect(isHeld.pass())
+    for step in 0..<1_500 { items[step % 5] = TestElement(100_000 + step) }
+    mayGoOn.open()
+    try worker.join()
+    kept.flushAndWait()
+    for recorder in recorders {
+      #expect(recorder.changes.count == 2)
+      // The identities have changed, and the elements have stayed (rule C9).
+      #expect(
+        recorder.changes.last?.changeset
+          == Changeset(updates: (0..<5).map { .init(from: $0, to: $0) }))
+      try recorder.check(against: recorder === recorders[0] ? items.collection : kept)
+    }
+    withExtendedLifetime(slow) {}
+  }
+
   @Test func `a property behind a slow immediate observer keeps its latest value`() throws {
     let property = Property(0)
     let values = Log<Int>([])

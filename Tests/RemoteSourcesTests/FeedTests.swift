@@ -53,6 +53,38 @@ import Testing
     }
   }
 
+  @Test func `a failure is reported beside the contents that have it only`() async throws {
+    let error = SourceError(code: "x", message: "broken")
+    let first = CollectionProperty<Item>([Item(100)])
+    let second = CollectionProperty<Item>((0..<20).map { Item($0) })
+    let source = first.concatenated(with: second)
+    let feed = Feed(source, key: "id")
+    func lines(
+      _ count: Int, since token: String? = nil
+    ) async throws -> [String] {
+      var lines = feed.lines(since: token).makeAsyncIterator()
+      var texts: [String] = []
+      for _ in 0..<count { texts.append(try #require(await lines.next()).text) }
+      return texts
+    }
+    let token = try #require(feed.snapshot()?.token)
+    first.setStatus(.failed(error))
+    // A subscriber holds the line.
+    var held = feed.lines().makeAsyncIterator()
+    let line = try #require(await held.next())
+    #expect(line.text.contains(#""state":"failed""#))
+    #expect(try await lines(1, since: token)[0].contains(#""state":"failed""#))
+    second[0] = Item(0, 77)
+    let new = try await lines(1)[0]
+    #expect(new.contains(#""n":77"#) && new.contains(#""state":"failed""#))
+    // The contents before the change did not have to be those of the failure.
+    let resumed = try await lines(3, since: token)
+    #expect(resumed[0].contains(#""event":"alive""#) && !resumed[0].contains("failed"))
+    #expect(resumed[1].contains(#""event":"change""#) && resumed[1].contains(#""n":77"#))
+    #expect(resumed[2].contains(#""event":"status","state":"failed""#))
+    withExtendedLifetime(line) {}
+  }
+
   @Test func `a subscriber receives the contents, and then each change`() async throws {
     let source = CollectionProperty<Item>([Item(1), Item(2)])
     let feed = Feed(source, key: "id")

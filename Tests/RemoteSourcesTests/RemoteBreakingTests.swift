@@ -246,7 +246,8 @@ import Testing
       default: try editor.step(source)
       }
       if editor.random.oneIn(4) {
-        try await clients[step % 3].wait(for: Array(container.snapshot))
+        // The source may have failed, which a client reports together with the contents.
+        try await clients[step % 3].wait { $0.contents == Array(container.snapshot) }
       }
     }
     source.setStatus(.loaded)

@@ -2,6 +2,7 @@ import DataSourceTesting
 import Diffing
 import FileSources
 import ObservableCollections
+import ReactiveSignals
 @testable import RemoteSources
 import TestSupport
 import TestTags
@@ -208,7 +209,7 @@ import Testing
       #expect(remote.status.state.name == status.state.name)
 
       let recorder = SourceRecorder(remote)
-      try await recorder.wait(for: [Item(1)])
+      try await recorder.wait { $0.contents == [Item(1)] }
       proxy.cut()
       let record = try await recorder.wait { record in
         record.statuses.contains { $0.error?.code == "disconnected" }
@@ -217,6 +218,18 @@ import Testing
       #expect(!record.statuses.contains { $0.state == .loaded })
       #expect(record.violations.isEmpty)
     }
+  }
+
+  @Test func `an empty list whose source has failed arrives in one step`() async throws {
+    let source = CollectionProperty<Item>([])
+    source.setStatus(.failed(SourceError(code: "x", message: "the file is broken")))
+    let remote = RemoteDataSource<Item>(fast: FirstLineProxy(Feed(source, key: "id")))
+    let statuses = Shared<[String]>([])
+    let observation = remote.observeStatus { statuses.append($0.state.name) }
+    #expect(try await remote.loaded().isEmpty)
+    #expect(remote.state.hasLoaded)
+    #expect(!statuses.value.contains("loaded") && statuses.value.last == "failed")
+    observation.dispose()
   }
 
   @Test func `a source that has never been loaded is awaited while it loads`() async throws {

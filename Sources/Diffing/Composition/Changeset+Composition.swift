@@ -252,6 +252,9 @@ package struct ChangesetAccumulator: Sendable {
   /// A Boolean value that indicates whether the limit was exceeded and all changes were dropped.
   package private(set) var isExceeded = false
 
+  /// The number of pending changes.
+  package var count: Int { changes.count }
+
   /// Creates an empty queue.
   package init() {}
 
@@ -264,9 +267,10 @@ package struct ChangesetAccumulator: Sendable {
   ///
   /// - Parameters:
   ///   - change: A change of the version after the last pending change.
-  ///   - limit: The maximum footprint. If it is exceeded, all changes are dropped. The number of
-  ///     elements before and after the changes is a good limit: larger changesets need more memory
-  ///     than the elements, and comparing the elements is faster.
+  ///   - limit: The maximum footprint, which counts as 1,000 if it is less. If it is exceeded, all
+  ///     changes are dropped. The number of elements before and after the changes is a good limit:
+  ///     larger changesets need more memory than the elements, and comparing the elements is
+  ///     faster.
   /// - Returns: The dropped changes. A caller that holds a lock can release them later.
   /// - Complexity: O(1) on average.
   @discardableResult
@@ -274,9 +278,17 @@ package struct ChangesetAccumulator: Sendable {
     guard !isExceeded, !change.isEmpty else { return [] }
     footprint += change.footprint
     // A single change needs no composing, so it keeps its form (rule C9).
-    if footprint > limit, !changes.isEmpty { return exceed() }
+    if footprint > max(limit, 1_000), !changes.isEmpty { return exceed() }
     changes.append(change)
     return []
+  }
+
+  /// Appends the pending changes of another queue, which follow those of this one.
+  ///
+  /// - Complexity: O(m) for m pending changes of the other queue.
+  package mutating func append(_ later: ChangesetAccumulator, limit: Int) {
+    if later.isExceeded { exceed() }
+    for change in later.changes { append(change, limit: limit) }
   }
 
   /// Drops all pending changes and all changes that follow.

@@ -140,7 +140,7 @@ extension ChangesetAccumulator {
     if composed.hasNoEffect(from: old, to: new) { return nil }
     // With duplicate identities, the composed changeset may move and update more than necessary. Look for
     // a smaller one if that costs no more than composing did. A difference has no updates that change an identity.
-    if 16 * (composed.moves.count + composed.updates.count) > old.count + new.count,
+    if count > 1, 16 * (composed.moves.count + composed.updates.count) > old.count + new.count,
       composed.updates.allSatisfy({
         sameIdentity(old[$0.from].differenceIdentifier, new[$0.to].differenceIdentifier)
       })

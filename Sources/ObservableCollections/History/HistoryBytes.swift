@@ -23,7 +23,7 @@ extension CollectionUpdate {
         bytes += ElementSize.referencedBytes(of: before[update.from])
       }
     }
-    return bytes + after.storage.bytesOfCopies(edits: changeset.changeCount)
+    return bytes + after.storage.bytesOfCopies(before: changeset)
   }
 }
 
@@ -43,14 +43,18 @@ extension Changeset {
 }
 
 extension PersistentArray {
-  /// About how many bytes are not shared with the list before a number of edits.
-  fileprivate func bytesOfCopies(edits: Int) -> Int {
+  /// About how many bytes of the list before a change are not shared with this list.
+  fileprivate func bytesOfCopies(before changeset: Changeset) -> Int {
     let stride = MemoryLayout<Element>.stride
     if case .flat = self { return 32 + count * stride }
     let limits = NodeLimits.standard(for: Element.self)
-    // Nodes are about three quarters full. A move edits two leaves.
-    var nodes = count / (limits.leaf * 3 / 4) + 1
-    var copies = min(2 * edits, nodes)
+    // Nodes are about three quarters full. Edits of neighbors share a leaf.
+    let leaf = limits.leaf * 3 / 4
+    let places =
+      changeset.deletions + changeset.insertions.enumerated().map { $1 - $0 }
+      + changeset.updates.map(\.from) + changeset.moves.flatMap { [$0.from, $0.to] }
+    var nodes = count / leaf + 1
+    var copies = min(Set(places.map { $0 / leaf }).count, nodes)
     var bytes = copies * (48 + limits.leaf * stride)
     while nodes > 1 {
       nodes = nodes / (limits.inner * 3 / 4) + 1
@@ -70,14 +74,24 @@ package enum ElementSize {
       let count = text.utf8.count
       return count > 15 ? 32 + count : 0
     }
-    if let elements = value as? any Collection { return bytes(of: elements) }
+    if let text = value as? any StringProtocol { return 32 + text.utf8.count }
     let mirror = Mirror(reflecting: value)
     if mirror.displayStyle == .class { return 0 }
+    if let elements = value as? any Collection,
+      let bytes = bytes(of: elements, mirror.displayStyle)
+    {
+      return bytes
+    }
     return mirror.children.reduce(0) { $0 + referencedBytes(of: $1.value) }
   }
 
-  /// Returns about how many bytes a collection takes. A few of its elements stand for all.
-  private static func bytes<Elements: Collection>(of elements: Elements) -> Int {
+  /// Returns about how many bytes a collection takes, or `nil` if it does not store its elements, such as a range. A few
+  /// elements stand for all.
+  private static func bytes<Elements: Collection>(
+    of elements: Elements, _ style: Mirror.DisplayStyle?
+  ) -> Int? {
+    let isStored = elements.withContiguousStorageIfAvailable { _ in true } ?? false
+    guard isStored || style == .set || style == .dictionary else { return nil }
     let count = elements.count
     if count == 0 { return 0 }
     let bytes = 32 + count * MemoryLayout<Elements.Element>.stride

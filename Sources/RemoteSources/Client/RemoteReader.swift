@@ -166,11 +166,12 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
         let hasLoaded = contents.collection.current.state.hasLoaded
         contents.collection.record(
           hasLoaded ? .reload : .load, since: start, count: elements.count)
-        if !hasLoaded, elements.isEmpty, status.error != nil {
-          // The list is really empty. A failure without contents would mean that it has never loaded.
-          contents.publish([], status: .loaded)
+        contents.edit { draft in
+          draft.replace(with: elements)
+          draft.newStatus = status
+          // Also if the list is empty: a source that has never loaded sends no contents.
+          draft.hasLoaded = true
         }
-        contents.publish(elements, status: status)
       }
     case .change(let change):
       guard let revision = machine.revision else {

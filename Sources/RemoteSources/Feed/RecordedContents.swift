@@ -182,16 +182,20 @@ final class RecordedContents<Element: EventElement>: FeedContents {
 
   /// Returns the `alive` line that answers a token. It reports the status if the source has failed.
   private func answer(to request: String, at revision: Int, token: String) -> Feed.Line {
-    let state = failedState(of: status)
+    let state = failedState(at: revision)
     var buffer = LineBuffer()
     EventLine.appendAlive(
       since: request, revision: revision, token: token, failure: state.map(reported), to: &buffer)
     return Feed.Line(buffer, token: token, revision: revision, failure: state)
   }
 
-  /// The state of a source that has failed or is missing, or `nil`.
-  private func failedState(of status: SourceStatus) -> SourceStatus.State? {
-    status.error == nil ? nil : status.state
+  /// The state of a source that has failed or is missing and has the contents of a revision, or `nil`.
+  ///
+  /// If there are newer contents, the status that belongs to them follows them.
+  private func failedState(at revision: Int) -> SourceStatus.State? {
+    let collection = history.collection.current.state
+    guard collection.revision == revision, collection.status.error != nil else { return nil }
+    return collection.status.state
   }
 
   /// The name and the message of a state, as lines report them.
@@ -207,14 +211,13 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     var failure: SourceStatus.State?
     if !isExact, status.error != nil {
       (point, snapshot) = latest() ?? (point, snapshot)
-      // If there are newer contents, the status that belongs to them follows.
-      let collection = history.collection.current.state
-      if collection.revision == point.revision { failure = failedState(of: collection.status) }
+      failure = failedState(at: point.revision)
     }
     if let known = state.withLock({ $0.initial }), known.failure == failure {
       let isRecent =
         known.revision == point.revision
-        || !isExact && isRecent(known.revision, point.revision, snapshot.count)
+        || !isExact && failure == nil
+          && isRecent(known.revision, point.revision, snapshot.count)
       if isRecent { return .line(Feed.Line(storage: known)) }
     }
     for (offset, element) in snapshot.enumerated() {

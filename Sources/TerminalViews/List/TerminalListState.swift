@@ -171,11 +171,14 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
       missingElement = change.before[selection]
     }
     window.follow(map, newCount: contents.count)
-    guard let missing = missingElement?.differenceIdentifier,
-      let found = change.inserted.first(where: { $0.element.differenceIdentifier == missing })
-    else { return }
+    guard let missing = missingElement?.differenceIdentifier else { return }
+    // An update may give the identity to another element (rule C9).
+    let new = change.changeset.insertions + change.changeset.updates.map(\.to)
+    guard let found = new.first(where: { contents[$0].differenceIdentifier == missing }) else {
+      return
+    }
     missingElement = nil
-    window.select(found.offset)
+    window.select(found)
   }
 
   /// Removes expired marks.

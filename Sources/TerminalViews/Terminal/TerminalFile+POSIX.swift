@@ -201,7 +201,7 @@ func withDefaultSignal<Result>(_ number: Int32, _ body: () -> Result) -> Result 
 }
 
 /// Performs work while this thread does not block a signal.
-func withUnblockedSignal<Result>(_ number: Int32, _ body: () -> Result) -> Result {
+package func withUnblockedSignal<Result>(_ number: Int32, _ body: () -> Result) -> Result {
   var (signals, mask) = (sigset_t(), sigset_t())
   sigemptyset(&signals)
   sigaddset(&signals, number)

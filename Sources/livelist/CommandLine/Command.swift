@@ -39,7 +39,8 @@ enum Command {
             + "to print its changes, use livelist watch \(name)")
       }
       let words =
-        name.hasPrefix("-") ? ["--help", "--version"] : CommandName.allCases.map(\.rawValue)
+        name.hasPrefix("-")
+        ? ["--help", "--version"] : CommandName.allCases.map(\.rawValue) + ["help", "version"]
       throw .usage(
         "unknown \(kind) \"\(name)\"\(NearestWord.advice(for: name, among: words)); "
           + Command.commandsHint)

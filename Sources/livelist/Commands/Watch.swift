@@ -17,7 +17,7 @@ struct Watch {
     let source = try await loadedSource(input)
     let container = SwappableContainer(source)
     let shown = options.selection.applied(to: container)
-    options.selection.reportMistakes(in: container.snapshot)
+    let mistakes = options.selection.reportMistakes(inFirstElementsOf: container)
     source.reportUnreadableText()
     let printer = EventPrinter(output, options)
     if options.isTraced { trace(shown) }
@@ -34,7 +34,7 @@ struct Watch {
     if hasCommands { await performCommands(input, container, swaps, shown, printer) }
     // Wait forever: a signal or a closed output ends the program.
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
-    withExtendedLifetime((events, statuses, refusals)) {}
+    withExtendedLifetime((mistakes, events, statuses, refusals)) {}
   }
 
   /// Loads the source, and reads commands meanwhile.
@@ -104,8 +104,9 @@ struct Watch {
           end(after: swaps, shown, printer)
         case .swap(let specification):
           let old = container.source
-          let source = try swaps.swap(to: specification) {
+          let source = try swaps.swap(to: specification) { [selection = options.selection] in
             printer.sourceChanged(to: shown.snapshot)
+            selection.reportMistakes(in: container.snapshot)
           }
           refusals = [old, source].flatMap { container.observeRefusals(of: $0, printer) }
         case .cancel: try swaps.cancel()

@@ -67,10 +67,14 @@ final class Output: Sendable {
 
   /// Writes bytes. Ends the program if they cannot be written.
   private func write(_ bytes: [UInt8]) {
-    switch bytes.withUnsafeBytes({ $0.writeAll(to: descriptor) }) {
+    // A terminal may stop jobs in the background that write (`stty tostop`). The threads of queues block the signal.
+    let code = withUnblockedSignal(SIGTTOU) {
+      bytes.withUnsafeBytes { $0.writeAll(to: descriptor) }
+    }
+    switch code {
     case 0: break
     case EPIPE, ECONNRESET: Program.end()
-    case let code:
+    default:
       Program.end(
         with: .input("cannot write to standard output: \(String(cString: strerror(code)))"))
     }

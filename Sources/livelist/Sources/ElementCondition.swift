@@ -178,7 +178,7 @@ extension ElementCondition {
     return hasTexts || kinds.isEmpty
       ? nil
       : "\(comparison == .notEqual ? "each" : "no") element meets \"\(source)\": the values of "
-        + "\"\(field)\" are \(kinds.joined(separator: " and ")), and \(valueDescription)"
+        + "\"\(field)\" are \(kinds.joined(separator: " and ")), and \(valueDescription(among: kinds))"
   }
 
   /// Returns a Boolean value that indicates whether the order of a member and the value is defined.
@@ -213,8 +213,13 @@ extension ElementCondition {
     }
   }
 
-  /// The value, and its kind.
-  private var valueDescription: String {
+  /// Returns the value and its kind.
+  ///
+  /// - Parameter kinds: The kinds of the other values. If they are the same, the value has no order.
+  private func valueDescription(among kinds: [String]) -> String {
+    if let kind = json?.kind, kinds.contains(ElementCondition.plural(kind)) {
+      return "\(ElementCondition.plural(kind)) have no order; use = or !="
+    }
     switch json?.kind {
     case nil, .string:
       let isNumber = (try? JSONElement(parsing: text))?.kind == .number
@@ -294,7 +299,14 @@ extension ElementCondition {
     switch member.scalar {
     case .string(let string):
       if json?.kind == .null { return nil }
-      if string.hasSameBytes(as: text) { return .orderedSame }
+      if string.hasSameBytes(as: text) {
+        // Each lone surrogate is read as U+FFFD.
+        guard text.unicodeScalars.contains("\u{FFFD}") else { return .orderedSame }
+        let value = json?.kind == .string ? json : try? JSONElement(.string(text))
+        return value.map {
+          ComparisonResult(ByteString(bytes: member.utf8), ByteString(bytes: $0.utf8))
+        }
+      }
       return string.precedes(text) ? .orderedAscending : .orderedDescending
     case .number(let digits):
       return number.map { ComparisonResult(DecimalNumber(digits), $0) }

@@ -62,11 +62,26 @@ struct Selection: Sendable {
     return names
   }
 
-  /// Reports fields that no element of some lists has, because a name may be misspelled, and conditions that
-  /// compare the values of their elements in another way than the user may expect.
+  /// Reports the mistakes that some lists show.
   func reportMistakes(in lists: Snapshot<JSONElement>...) {
-    let contents = lists.lazy.joined()
-    if contents.isEmpty { return }
+    for mistake in mistakes(in: lists.lazy.joined()) { Program.report(mistake) }
+  }
+
+  /// Reports the mistakes that a list shows as soon as it has elements.
+  func reportMistakes(inFirstElementsOf list: some DataSource<JSONElement>) -> Disposable {
+    let isReported = Locked(false)
+    return list.observeSnapshots { contents in
+      if contents.isEmpty || isReported.withLock({ $0 }) { return }
+      isReported.withLock { $0 = true }
+      reportMistakes(in: contents)
+    }
+  }
+
+  /// Returns remarks on fields that no element has, because a name may be misspelled, and on conditions that compare
+  /// values in another way than the user may expect.
+  func mistakes(in contents: some Collection<JSONElement>) -> [String] {
+    if contents.isEmpty { return [] }
+    var mistakes: [String] = []
     let names = conditions.map(\.field) + orders.map(\.column) + (fields ?? [])
     for name in names
     where !contents.contains(where: { ViewColumns.value(of: $0, in: name) != nil }) {
@@ -75,11 +90,11 @@ struct Selection: Sendable {
       let advice =
         orders.contains { name.hasSameBytes(as: $0.column) } && Selection.hasForeignDirection(name)
         ? "; for descending order, use --sort 'FIELD desc'" : ""
-      Program.report(
+      mistakes.append(
         "no element has the field \"\(name)\"; the fields are "
           + columns.titles.joined(separator: ", ") + advice)
     }
-    for remark in conditions.compactMap({ $0.remark(on: contents) }) { Program.report(remark) }
+    return mistakes + conditions.compactMap { $0.remark(on: contents) }
   }
 
   /// Derives the selected list. Returns the source itself if everything is selected.

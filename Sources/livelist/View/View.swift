@@ -24,9 +24,9 @@ struct View {
     let sources = ViewSources(sourceOptions)
     let source = try sources.open(options.source)
     let contents = try await load(source)
-    options.selection.reportMistakes(in: contents)
     if let field = options.groupField { try check(field, in: contents) }
     if printsOnce {
+      options.selection.reportMistakes(in: contents)
       source.reportFailure()
       source.reportSkippedLines()
       return printOnce(source)

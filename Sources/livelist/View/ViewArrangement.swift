@@ -1,7 +1,7 @@
 import FileSources
 import ObservableCollections
-import SwappablePrimitives
 import ReactiveSignals
+import SwappablePrimitives
 
 /// A live list of the rows of a source that match a filter, in an order.
 ///
@@ -91,6 +91,24 @@ enum ViewFilter: Sendable, Equatable {
       self = .condition(condition)
     } else {
       self = .text(ViewPattern(text))
+    }
+  }
+
+  /// Returns why a text that the user has typed matches none of some elements, or `nil` if it has no mistake.
+  ///
+  /// A text with another operator after the title of a column is hardly a text that elements contain.
+  static func mistake(
+    in text: String, titles: [String], _ elements: Snapshot<JSONElement>
+  ) -> String? {
+    do throws(LivelistError) {
+      let condition = try ElementCondition(text)
+      return condition.isInColumn(of: titles) ? condition.remark(on: elements) : nil
+    } catch {
+      let begins = titles.contains { title in
+        text.hasPrefix(title)
+          && text.dropFirst(title.count).first { $0 != " " }.map("=!<>~".contains) == true
+      }
+      return begins ? error.message : nil
     }
   }
 

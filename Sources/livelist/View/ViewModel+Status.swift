@@ -40,17 +40,16 @@ extension ViewModel {
       return (ViewModel.lines(of: page.text, page.isError ? error : reversed, position, size), nil)
     }
     var about = remarks(status).map { " \($0) " }.joined()
-    let widest = size.columns - TerminalText.width(position) - 10
+    let long = ViewModel.hiddenRows(list.visibleRows, numbers) + position
+    // Leave room for a part of the source, and of the remarks.
+    let shown = TerminalText.width(long) + 8 <= size.columns ? long : position
+    let widest = size.columns - TerminalText.width(shown) - 10
     if TerminalText.width(about) > widest, !status.remarks.isEmpty {
       let hint = "  i: all "
       about =
         TerminalText.truncated(
           TerminalText.printable(about), to: max(0, widest - TerminalText.width(hint))) + hint
     }
-    let long = ViewModel.hiddenRows(list.visibleRows, numbers) + position
-    // Leave room for a part of the source.
-    let isFitting = TerminalText.width(about + long) + 16 <= size.columns
-    let shown = isFitting ? long : position
     let room = size.columns - TerminalText.width(about + shown)
     let line = TerminalLine(" \(ViewModel.shortened(source, to: room - 2)) \(about)", reversed)
     return ([ViewModel.line(line, shown, size)], nil)

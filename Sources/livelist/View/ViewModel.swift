@@ -81,6 +81,12 @@ struct ViewModel {
   /// Shows an error until the next key.
   mutating func showError(_ text: String) { message = (text, true) }
 
+  /// Shows why the filter matches none of some elements, if it is hardly what the user wants.
+  mutating func explainFilter(of elements: Snapshot<JSONElement>) {
+    let mistake = ViewFilter.mistake(in: filter, titles: columns.titles, elements)
+    if let mistake, !isTypingFilter { showError(mistake) }
+  }
+
   /// Shows an element in place of the list.
   mutating func show(_ detail: ViewDetail) { (mode, pager) = (.detail(detail), ViewPager()) }
 

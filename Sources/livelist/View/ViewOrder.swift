@@ -23,7 +23,9 @@ struct ViewOrder: Sendable, Equatable {
         case .null: .nothing
         case .bool(let value): .bool(value ? 1 : 0)
         case .number(let digits): .number(Double(digits) ?? 0)
-        case .string(let text): .text(text)
+        case .string(let text):
+          // Each lone surrogate is read as U+FFFD. The JSON tells such texts apart.
+          .text(text.unicodeScalars.contains("\u{FFFD}") ? "\(text)\0\(value ?? .null)" : text)
         }
     }
   }

@@ -48,6 +48,13 @@ final class ViewSession {
     self.screen = screen
     model = ViewModel(source: options.source.text)
     learnColumns(of: elements.snapshot)
+    showMistakes()
+  }
+
+  /// Shows what may be wrong with the options for the elements of the source.
+  private func showMistakes() {
+    let mistakes = selection.mistakes(in: container.snapshot)
+    if !mistakes.isEmpty { model.showError(mistakes.joined(separator: "\n")) }
   }
 
   /// Shows the list until the user quits or the terminal is gone.
@@ -234,6 +241,9 @@ final class ViewSession {
     } onEnd: { [self] in
       list?.markDuration = ViewSession.markDuration
       model.end(.arranging)
+      if list?.state.contents.isEmpty == true {
+        model.explainFilter(of: elements.snapshot)
+      }
       draw()
     }
   }
@@ -255,6 +265,7 @@ final class ViewSession {
         model.end(.swapping)
         model.source = specification.text
         learnColumns(of: elements.snapshot)
+        showMistakes()
       case .failed(let error):
         model.end(.swapping)
         model.showError("cannot swap: \(LivelistError(cannotLoad: error).message)")

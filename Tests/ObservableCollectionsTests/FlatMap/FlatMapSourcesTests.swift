@@ -47,6 +47,23 @@ struct TodoList: Differentiable, Sendable {
     Snapshot(lists.snapshot.flatMap { Array($0.todos.snapshot) })
   }
 
+  @Test func `a child that is renamed while its parent moves is moved and updated`() throws {
+    let lists = lists(0, 1, 2, 3)
+    let output = lists.flatMap { $0.todos }
+    let recorder = RecordingObserver(output)
+    withTransaction {
+      sources[0][0] = 600
+      lists.move(from: 0, to: 3)
+      lists.remove(at: 0)
+      lists.insert(TodoList(id: 9, todos: Items([9])), at: 0)
+    }
+    #expect(ids(output) == [9, 4, 5, 6, 600, 2])
+    let changeset = try #require(recorder.changes.last?.changeset)
+    #expect(changeset.deletions == [2] && changeset.insertions == [0])
+    #expect(changeset.updates == [.init(from: 0, to: 4)])
+    try recorder.check(against: output)
+  }
+
   // MARK: Rule O1
 
   @Test func `a flat map to lists of the same root follows it`() throws {

@@ -245,6 +245,37 @@ import Testing
     }
   }
 
+  @Test func `a collection that stores no elements counts as little`() {
+    for value: any Sendable in [
+      0..<Int.max, 0...Int.max, repeatElement(7 as UInt8, count: .max),
+      stride(from: 0, to: 1_000_000, by: 1), Optional(0..<Int.max),
+    ] {
+      #expect(ElementSize.referencedBytes(of: value) < 100, "\(value)")
+    }
+    let text = String(repeating: "x", count: 10_000)
+    for value: any Sendable in [text[...], Array(text.utf8)[...], ContiguousArray(text.utf8)] {
+      #expect((10_000..<10_200).contains(ElementSize.referencedBytes(of: value)))
+    }
+  }
+
+  @Test(arguments: [0, 50_000, 100_000])
+  func `neighbors that are inserted together copy few nodes`(offset: Int) {
+    let notes = CollectionProperty((0..<100_000).map { Note(id: $0, text: "") })
+    let history = notes.history(retaining: .init(bytes: 2_000_000))
+    for step in 1...50 {
+      let new = (0..<1_000).map { Note(id: 1_000_000 * step + $0, text: "") }
+      notes.insert(contentsOf: new, at: offset)
+    }
+    // A revision has 8 bytes for each insertion, and the nodes on one way through the tree.
+    #expect(history.revisions.count == 51)
+    for step in 1...50 {
+      let places = stride(from: 0, to: 100_000, by: 100).map { $0 }
+      notes.transaction { draft in for place in places { draft[place].text = "\(step)" } }
+    }
+    // Elements far from each other copy a leaf each.
+    #expect((1...4).contains(history.revisions.count))
+  }
+
   @Test func `a history of no bytes keeps the latest revision only, and a negative limit traps`()
     async
   {

@@ -157,6 +157,14 @@ import Testing
     #expect(list.state.selectedElement?.id == 7)
   }
 
+  @Test func `a chosen row that was deleted is selected again if an update brings it back`() {
+    let list = Follower(elements(0..<20))
+    list.state.select(7)
+    list.edit { $0.remove(at: 7) }
+    list.edit { $0[2] = 7 }
+    #expect(list.state.selectedElement?.id == 7 && list.state.selection == 2)
+  }
+
   @Test func `a row that is chosen instead of a hidden one stays selected`() {
     let list = Follower(elements(0..<20))
     list.state.select(7)

@@ -235,23 +235,18 @@ struct SourceFlatMap<Parent: Differentiable & Sendable, Child: Differentiable & 
   func follow(_ change: CollectionChange<Parent>, _ output: CollectionDraft<Child>) {
     let (changeset, after) = (change.changeset, change.after)
     let deleted = changeset.deletions.map { order[$0] }
-    let moved = changeset.moves.map { order[$0.from] }
-    for offset in changeset.removals.reversed() {
-      order.remove(at: offset)
-      statuses.remove(at: offset)
-      let (start, count) = (counts.summary(before: offset), counts.remove(at: offset))
-      output.removeSubrange(start..<start + count)
+    for offset in changeset.deletions.reversed() {
+      output.removeSubrange(removeRow(at: offset).block)
     }
-    var move = 0
+    for move in changeset.sequentialMoves {
+      let (row, block) = removeRow(at: move.from)
+      addRow(row, at: move.to)
+      output.reorder(by: .moving(block, to: counts.summary(before: move.to)))
+    }
     for offset in changeset.insertions {
-      while move < moved.count, changeset.moves[move].to < offset {
-        insertRow(moved[move], at: changeset.moves[move].to, output)
-        move += 1
-      }
-      insertRow(makeRow(after[offset]), at: offset, output)
-    }
-    for move in move..<moved.count {
-      insertRow(moved[move], at: changeset.moves[move].to, output)
+      let row = makeRow(after[offset])
+      addRow(row, at: offset)
+      output.insert(contentsOf: parts[row].contents, at: counts.summary(before: offset))
     }
     for update in changeset.updates { replaceChildren(order[update.to], after[update.to], output) }
     // Last: a collection that a new parent has as well is observed without a break.
@@ -282,10 +277,13 @@ struct SourceFlatMap<Parent: Differentiable & Sendable, Child: Differentiable & 
     statuses.insert(parts[row].status, at: offset)
   }
 
+  /// Removes a row from its place, and returns it with the range of its children in the output.
   @inlinable
-  func insertRow(_ row: UInt32, at offset: Int, _ output: CollectionDraft<Child>) {
-    addRow(row, at: offset)
-    output.insert(contentsOf: parts[row].contents, at: counts.summary(before: offset))
+  func removeRow(at offset: Int) -> (row: UInt32, block: Range<Int>) {
+    let row = order.remove(at: offset)
+    statuses.remove(at: offset)
+    let (start, count) = (counts.summary(before: offset), counts.remove(at: offset))
+    return (row, start..<start + count)
   }
 
   /// Follows the update of a parent, which may have other children.

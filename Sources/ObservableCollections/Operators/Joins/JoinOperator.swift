@@ -383,10 +383,7 @@ final class BlockLengths: @unchecked Sendable {
   func moveBlock(from source: Int, to destination: Int) -> Changeset {
     let block = block(at: source)
     remove(at: source)
-    let start = insertBlock(block.count, at: destination)
-    if start == block.lowerBound { return .empty }
-    let moves = block.map { Changeset.Move(from: $0, to: $0 - block.lowerBound + start) }
-    return Changeset(moves: moves).withLeastMoves
+    return .moving(block, to: insertBlock(block.count, at: destination))
   }
 
   /// The starts of all blocks in the output, in their order.
@@ -399,5 +396,15 @@ final class BlockLengths: @unchecked Sendable {
       defer { start += Int(length) }
       return start
     }
+  }
+}
+
+extension Changeset {
+  /// Returns the moves of neighboring elements that begin at another offset afterwards.
+  @usableFromInline
+  static func moving(_ block: Range<Int>, to start: Int) -> Changeset {
+    if start == block.lowerBound { return .empty }
+    let moves = block.map { Move(from: $0, to: $0 - block.lowerBound + start) }
+    return Changeset(moves: moves).withLeastMoves
   }
 }

@@ -206,7 +206,9 @@ where Element.DifferenceIdentifier: Sendable {
   func keepsIdentities(_ changeset: Changeset) -> Bool {
     changeset.updates.allSatisfy { update in
       let key = Int(forest.links[forest.source[update.from]].key)
-      return keys.identifiers[key] == input.snapshot[update.to].differenceIdentifier
+      return keys.identifiers[key].map {
+        sameIdentity($0, input.snapshot[update.to].differenceIdentifier)
+      } ?? false
     }
   }
 
