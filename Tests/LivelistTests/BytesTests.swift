@@ -30,6 +30,24 @@ import Testing
 
   private static let elements = #""elements":[{"id":1},{"id":2}]"#
 
+  @Test func `texts that are not Unicode are told apart by conditions, orders and groups`() throws {
+    let list = try place.json(
+      "list.json", #"[{"k":"a\ud801"},{"k":"a\ud800"},{"k":"a\ufffd"},{"k":"a\ud800"},{"k":"b"}]"#)
+    func view(_ arguments: String...) throws -> String {
+      let result = try Livelist.run(["view"] + arguments + [list])
+      #expect(result.errors == "")
+      return result.output
+    }
+    let both = #"[\n{"k":"a\ud800"},\n{"k":"a\ud800"}\n]\n"#.replacing(#"\n"#, with: "\n")
+    #expect(try view("--format", "json", "--where", #"k="a\ud800""#) == both)
+    let replaced = try view("--format", "json", "--where", "k=a\u{FFFD}")
+    #expect(replaced == "[\n{\"k\":\"a\u{FFFD}\"}\n]\n")
+    #expect(
+      try view("--format", "json", "--where", #"k!="a\ud800""#).split(separator: "\n").count == 5)
+    #expect(try view("--format", "json", "--sort", "k").contains(both.dropFirst(2).dropLast(3)))
+    #expect(try view("--group-by", "k").split(separator: "\n").count { $0.contains(" (") } == 4)
+  }
+
   // MARK: Paths
 
   @Test(arguments: [

@@ -249,13 +249,13 @@ import Testing
     let descending = Parameters(order: ViewOrder(column: "id", isDescending: true))
     let (ends, end) = AsyncStream<Void>.makeStream()
     let requested = Shared(descending)
-    arranger.arrange({ requested.value }, onChange: {}, onEnd: { end.yield() })
+    arranger.arrange({ requested.value }, onEnd: { end.yield() })
     // Another request while the first one is held.
     for _ in 0..<10 { await Task.yield() }
     #expect(arranger.shownOrder == nil)
     #expect(first == 0)
     requested.value = Parameters(order: ViewOrder(column: "id", isDescending: false))
-    arranger.arrange({ descending }, onChange: {}, onEnd: { end.yield() })
+    arranger.arrange({ descending }, onEnd: { end.yield() })
     #expect(arranger.shownOrder == nil)
     requested.value = descending
     isHeld.value = false

@@ -77,6 +77,38 @@ import Testing
     try quit(program)
   }
 
+  @Test func `a filter that matches nothing is explained if it is hardly intended`() throws {
+    let program = try start(["--key", "id", place.json("list.json", rows(0..<30))])
+    for (filter, message) in [
+      ("id << 3", "use < instead of <<"), ("id > abc", "the values of \"id\" are numbers"),
+    ] {
+      try terminal.type("f\(filter)\r")
+      try expectStatus(message)
+      try terminal.type("f" + String(repeating: "\u{7F}", count: filter.count) + "\r")
+      try expectLine(1, ">  0  row 0")
+    }
+    // A text that no row contains needs no explanation.
+    try terminal.type("fx << 3\r")
+    try expectStatus("filter: x << 3")
+    try quit(program)
+  }
+
+  @Test func `a condition that is hardly intended is explained in the view`() throws {
+    let source = try place.json("list.json", rows(0..<30))
+    let program = try start(["--where", "id > abc", source])
+    try expectStatus("no element meets \"id > abc\"")
+    try quit(program)
+  }
+
+  @Test func `the rows above and below the screen are counted beside a long remark`() throws {
+    let program = try start(["--key", "id", place.json("list.json", rows(0..<30, ",{\"id\":1}"))])
+    try expectStatus("↓21 1/31")
+    try expectStatus("Elements 1 and 30 have")
+    try terminal.type("jjjjjjjjjjj")
+    try expectStatus("↑2 ↓19 12/31")
+    try quit(program)
+  }
+
   @Test func `a filter takes effect while it is typed, and Escape undoes it`() throws {
     let program = try start(["--key", "id", place.json("list.json", rows(0..<100))])
     try terminal.type(":50\r")

@@ -9,6 +9,7 @@ import Testing
 final class LazySource: DataSource {
   let contents = Items(status: .idle)
   let starts = Shared(0)
+  private let isStarted = Shared(false)
   private let load: @Sendable (Items) -> Void
 
   init(_ load: @escaping @Sendable (Items) -> Void = { $0.setStatus(.loading) }) {
@@ -18,11 +19,9 @@ final class LazySource: DataSource {
   var collection: LiveCollection<TestElement> { contents.collection }
 
   func start() {
-    let isFirst = starts.modify { starts in
-      starts += 1
-      return starts == 1
-    }
-    if isFirst { load(contents) }
+    if !isStarted.exchange(true) { load(contents) }
+    // Last: a test that waits for the start sets the status next.
+    starts.modify { $0 += 1 }
   }
 }
 

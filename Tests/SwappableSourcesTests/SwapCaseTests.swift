@@ -18,8 +18,9 @@ final class LazySource: DataSource {
   var collection: LiveCollection<TestElement> { contents.collection }
 
   func start() {
-    starts.modify { $0 += 1 }
     if contents.status == .idle { contents.setStatus(.loading) }
+    // Last: a test that waits for the start sets the status next.
+    starts.modify { $0 += 1 }
   }
 
   func load(_ elements: [TestElement]) { contents.publish(elements, status: .loaded) }

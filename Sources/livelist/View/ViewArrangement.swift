@@ -154,11 +154,10 @@ final class ViewArranger {
   ///
   /// - Parameters:
   ///   - requested: A closure that returns the requested parameters.
-  ///   - onChange: A closure to call each time that the shown rows have new parameters.
   ///   - onEnd: A closure to call when the shown rows have the requested parameters.
   func arrange(
     _ requested: @escaping @MainActor () -> ViewArrangement.Parameters,
-    onChange: @escaping @MainActor () async -> Void = {}, onEnd: @escaping @MainActor () -> Void
+    onEnd: @escaping @MainActor () -> Void
   ) {
     if isArranging { return }
     isArranging = true
@@ -169,7 +168,6 @@ final class ViewArranger {
           arrangement.change(from: old, to: new)
           await arrangement.lines.flush()
         }.value
-        await onChange()
       }
       isArranging = false
       onEnd()

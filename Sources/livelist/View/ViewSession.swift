@@ -66,7 +66,9 @@ final class ViewSession {
     for await input in screen.inputs {
       switch input {
       case .key(let key):
+        let wasTypingFilter = model.isTypingFilter
         guard perform(model.press(key)) else { return }
+        if wasTypingFilter { explainFilter() }
       case .resized: break
       case .ended: return
       }
@@ -241,11 +243,15 @@ final class ViewSession {
     } onEnd: { [self] in
       list?.markDuration = ViewSession.markDuration
       model.end(.arranging)
-      if list?.state.contents.isEmpty == true {
-        model.explainFilter(of: elements.snapshot)
-      }
+      explainFilter()
       draw()
     }
+  }
+
+  /// Shows why the filter matches nothing, if it is hardly what the user wants.
+  private func explainFilter() {
+    guard list?.state.contents.isEmpty == true, !arranger.isArranging else { return }
+    model.explainFilter(of: elements.snapshot)
   }
 
   private func swap(to text: String) {

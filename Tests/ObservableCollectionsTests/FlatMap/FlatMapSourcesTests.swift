@@ -29,8 +29,9 @@ struct TodoList: Differentiable, Sendable {
     var collection: LiveCollection<TestElement> { contents.collection }
 
     func start() {
-      starts.modify { $0 += 1 }
       if contents.status == .idle { contents.setStatus(.loading) }
+      // Last: a test that waits for the start sets the status next.
+      starts.modify { $0 += 1 }
     }
   }
 
