@@ -1,3 +1,4 @@
+import DataSourceTesting
 import Foundation
 import PostgresSources
 import TestSupport
@@ -41,6 +42,31 @@ import Testing
       try $0.value("v", as: Double.self)
     }
     #expect(nan.first?.isNaN == true)
+  }
+
+  @Test func `a real is the number that the server writes`() async throws {
+    let connection = try await TestDatabase().connection
+    var random = SeededGenerator(seed: 1)
+    let numbers =
+      [0.1, 1e38, .greatestFiniteMagnitude, .leastNonzeroMagnitude, -0.0, 16_777_216, .infinity]
+      + (0..<2_000).map { _ in Float(bitPattern: random.next()) }.filter { !$0.isNaN }
+    let rows = try await connection.query(
+      "SELECT r, r::text AS t FROM unnest($1::real[]) WITH ORDINALITY AS u(r, i) ORDER BY i",
+      [numbers]
+    ) { row in
+      (
+        try row.value("r", as: Double.self), try row.value("r", as: Float.self),
+        try row.value("t", as: String.self)
+      )
+    }
+    #expect(rows.map(\.1.bitPattern) == numbers.map(\.bitPattern))
+    #expect(rows.map(\.0.bitPattern) == rows.map { Double($0.2)?.bitPattern })
+    #expect(rows[0].0 == 0.1 && rows[1].0 == 1e38)
+    // The value that was read finds its row.
+    let found = try await connection.query(
+      "SELECT r FROM unnest($1::real[]) AS r WHERE r = $2", [numbers, rows[0].0]
+    ) { try $0.value("r", as: Float.self) }
+    #expect(found == [0.1])
   }
 
   @Test func `a role with other settings reads the same values`() async throws {

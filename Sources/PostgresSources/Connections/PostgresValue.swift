@@ -71,6 +71,8 @@ public enum PostgresValue: Sendable {
   /// A `smallint`, `integer`, `bigint` or `oid`.
   case integer(Int64)
   /// A `real` or `double precision`.
+  ///
+  /// A `real` is the number that the server writes, such as 0.1. A `Float` of it is the `real` itself.
   case double(Double)
   /// A `text`, `varchar`, `char(n)` or `name`.
   case text(String)
@@ -158,8 +160,7 @@ extension PostgresValue {
     case .bigint, .integer, .smallint, .oid:
       self = PostgresValue.integer(in: text).map { .integer($0) } ?? .other(String(text), type)
     case .boolean: self = .boolean(text.first == UInt8(ascii: "t"))
-    case .double: self = .double(Double(String(text)) ?? .nan)
-    case .real: self = .double(Float(String(text)).map(Double.init) ?? .nan)
+    case .double, .real: self = .double(Double(String(text)) ?? .nan)
     case .bytes: self = .bytes(PostgresValue.bytes(in: text))
     case _ where type.isText: self = .text(String(text))
     default:
