@@ -66,14 +66,18 @@ import Testing
     @Test func `values become JSON, and the first column is the key`() throws {
       let query = """
         SELECT 7 AS id, true AS b, 1.50::numeric AS n, 'NaN'::float8 AS f, '{"x": [1]}'::jsonb AS j,
-        ARRAY['a', NULL] AS a, '\\x00ff'::bytea AS y, NULL::text AS z, E'\\t' AS t, '2024-01-02'::date AS d
+        ARRAY['a', NULL] AS a, '\\x00ff'::bytea AS y, NULL::text AS z, E'\\t' AS t, '2024-01-02'::date AS d,
+        0.1::real AS r
         """
       let place = try Workplace()
       let result = try Livelist.run("diff", try place.json("empty.json", "[]"), source(query))
       #expect(
         result.output.contains(
-          #"{"id":7,"b":true,"n":1.50,"f":"NaN","j":{"x":[1]},"a":["a",null],"y":"AP8=","z":null,"t":"\t","d":"2024-01-02"}"#
+          #"{"id":7,"b":true,"n":1.50,"f":"NaN","j":{"x":[1]},"a":["a",null],"y":"AP8=","z":null,"t":"\t","d":"2024-01-02","r":0.1}"#
         ), "\(result)")
+      let found = try Livelist.run(
+        "view", "--format", "json", "--where", "r = 0.1", source("SELECT 1 AS id, 0.1::real AS r"))
+      #expect(found.output == "[\n{\"id\":1,\"r\":0.1}\n]\n")
     }
 
     @Test func `a query is explained, and errors name their place`() throws {
