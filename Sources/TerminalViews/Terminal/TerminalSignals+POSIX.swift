@@ -47,8 +47,7 @@ public final class TerminalSignals: Sendable {
 
     /// The number of the signal in the system.
     ///
-    /// For ``other``, which has several numbers, it is the
-    /// number of SIGXCPU.
+    /// For ``other``, which has several numbers, it is the number of SIGXCPU.
     public var number: Int32 { numbers[0] }
 
     /// The numbers of the signals in the system.
