@@ -1,206 +1,421 @@
-/// The SQL of the change triggers, which wake up data sources and record the keys that were written.
+/// The SQL of the change triggers, which record the keys that were written.
 ///
 /// - Statement-level triggers on each table call one function for the table. It adds one row to the table
-///   `swappable.change`: the transaction, the table, and the changed keys, or NULL for many keys. It also notifies
-///   the channel `swappable`, without a payload.
+///   `swappable.record`: the transaction, the table, and the changed keys, or NULL for many keys.
 /// - The tables are unlogged, so a writer pays little. A crash of the server empties them, also the row of
-///   `swappable.state`. The epoch in that row is therefore an identity of the records: as long as it stays the same, no
-///   record is missing except those that were removed because of their age.
-/// - `swappable.maintain()` adds a new epoch if there is none, and removes old records. `state.pruned` is the largest
-///   transaction of a removed record.
+///   `swappable.epoch`. That row is therefore an identity of the records: as long as it stays the same, no record is
+///   missing except those that were pruned. It names the database of the server in which it was made, because a dump or
+///   a copy of a database contains it, too.
+/// - A row with the relation 0 marks that records were pruned. Its transaction is the largest of a pruned record.
 ///
-/// Writers need no privileges on these objects, because the functions that write them run as their owner, with a safe
-/// search path.
+/// A trigger never makes a write fail. Three things ensure it:
+///
+/// - A key column that was renamed or dropped is no error: its name is then found in a row of constants beside the
+///   transition table. The server resolves the names for each statement, so it does not matter which snapshot the
+///   transaction has. Readers compare the arguments of the trigger with the primary key, and ignore such keys.
+/// - The first statements of a transaction record in a block that catches errors, for example because the table of the
+///   records was dropped. From one statement in eight on, a setting of the transaction tells that the table is locked by
+///   this transaction, so it keeps its form, and no block is needed: more than 64 blocks would slow down the server.
+/// - Pruning skips rows that others have locked. In transactions with one snapshot, deleting could fail, so they do not
+///   prune.
+///
+/// Writers need no privileges on these objects, because the functions that write them run as their owner. No name in them
+/// depends on the search path.
 enum ChangeTriggers {
   static let schema = "swappable"
   /// The key of the advisory lock under which the objects are created and maintained: "swappabl" in ASCII.
   static let lockKey: Int64 = 0x7377_6170_7061_626C
   /// The number of keys above which a statement is recorded as a change of many rows.
   static let keyLimit = 100
+  /// The number of records that are kept.
+  static let recordLimit = 100_000
+  /// The number of records after which a writer prunes.
+  static let pruneInterval = 1000
+  /// The largest number of bytes of a text in a recorded key.
+  static let keyByteLimit = 2000
 
-  /// A table with the columns of its primary key.
+  /// The beginning of the names of all functions of tables. Older versions have other names.
+  static let functionPrefix = "record_x"
+
+  /// The first argument of each trigger. Another form of the records has another version.
+  static let version = "2"
+
+  static let triggerNames = [
+    "swappable_insert", "swappable_update", "swappable_delete", "swappable_truncate",
+  ]
+
+  /// A table with its primary key and its change triggers.
   struct Table: Sendable {
     var oid: UInt32
     var schema: String
     var name: String
     /// The columns of the primary key, in order, or none if keys cannot be recorded.
     var keyColumns: [String]
-    /// The names of the triggers that exist.
-    var triggers: Set<String> = []
+    /// Whether the values of a key column can be long.
+    var canKeysBeLong: [Bool]
+    /// The columns of the primary key with their types, as the triggers' arguments contain them.
+    var keyText: String
+    /// A Boolean value that indicates whether a foreign table is among its partitions or children. The server cannot
+    /// collect rows of foreign tables.
+    var hasForeignChild = false
+    /// The names of the triggers that exist, also those of older versions.
+    var triggers: [String] = []
+    /// The function of the triggers if no trigger of another table calls it.
+    var function: String?
+    /// A Boolean value that indicates whether all triggers exist, are enabled, and call `function`.
+    var isComplete = false
+    /// The arguments of the triggers if they are equal.
+    var arguments: [String] = []
+    /// The body of `function`.
+    var body: String?
 
     var quotedName: String {
       "\(PostgresText.quoted(schema)).\(PostgresText.quoted(name))"
     }
-  }
 
-  static let recordingTriggers = [
-    "swappable_insert", "swappable_update", "swappable_delete", "swappable_truncate",
-  ]
-  static let notifyingTrigger = "swappable_notify"
+    /// The name for messages.
+    var shortName: String { schema == "public" ? name : "\(schema).\(name)" }
+
+    /// The columns that the triggers record.
+    var recordedColumns: [String] { hasForeignChild ? [] : keyColumns }
+  }
 
   // MARK: Common objects
 
-  static let commonSQL = """
-    CREATE SCHEMA IF NOT EXISTS swappable;
-    CREATE UNLOGGED TABLE IF NOT EXISTS swappable.change (
-      xid xid8 NOT NULL DEFAULT pg_catalog.pg_current_xact_id(),
+  /// The columns and properties of the table of records, as ``shapeSQL`` returns them.
+  static let shape = """
+    r 0 id a bigint true, xid  xid8 true, relation  oid true, keys  text[] false, \
+    at  timestamp with time zone true
+    """
+
+  /// A query that returns the columns of the table of records, and what could make an insertion fail.
+  static let shapeSQL = """
+    SELECT c.relkind || ' ' || (c.relchecks + c.relhasrules::integer + c.relhastriggers::integer
+        + c.relrowsecurity::integer + c.relispartition::integer) || ' '
+      || pg_catalog.string_agg(a.attname || ' ' || a.attidentity || ' '
+        || pg_catalog.format_type(a.atttypid, NULL) || ' ' || a.attnotnull, ', ' ORDER BY a.attnum)
+    FROM pg_catalog.pg_class c
+    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname = 'swappable'
+    JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    WHERE c.relname = 'record'
+    GROUP BY c.oid
+    """
+
+  /// An expression that names this database of this server. A dump or a copy has another name.
+  static let clusterSQL = """
+    (SELECT c.system_identifier || '/' || d.oid
+     FROM pg_catalog.pg_control_system() c, pg_catalog.pg_database d
+     WHERE d.datname = pg_catalog.current_database())
+    """
+
+  static let schemaSQL = """
+    CREATE SCHEMA swappable;
+    REVOKE ALL ON SCHEMA swappable FROM PUBLIC;
+    """
+
+  static let tablesSQL = """
+    CREATE UNLOGGED TABLE swappable.record (
+      id bigint GENERATED ALWAYS AS IDENTITY,
+      xid xid8 NOT NULL,
       relation oid NOT NULL,
       keys text[],
-      at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp()
+      at timestamptz NOT NULL
     );
-    CREATE INDEX IF NOT EXISTS change_xid ON swappable.change (xid);
-    CREATE UNLOGGED TABLE IF NOT EXISTS swappable.state (
-      epoch uuid NOT NULL, pruned xid8 NOT NULL, maintained timestamptz NOT NULL
-    );
+    CREATE INDEX record_xid ON swappable.record (xid);
+    CREATE INDEX record_pruned ON swappable.record (xid) WHERE relation = 0;
+    CREATE UNLOGGED TABLE swappable.epoch (epoch uuid NOT NULL, cluster text NOT NULL);
+    """
+
+  /// The functions that prune records. Both skip rows that other transactions have locked.
+  ///
+  /// `prune(number)` is for a writer: it looks at the oldest records only. If many dead rows are left, for example while
+  /// an old transaction is open, it begins behind the last records that were pruned.
+  /// `maintain()` is for readers and administrators: it looks at all records, and adds the epoch if there is none.
+  static let functionsSQL = """
+    CREATE OR REPLACE FUNCTION swappable.prune(number bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+    DECLARE
+      start xid8 := '0';
+      last xid8;
+    BEGIN
+      IF current_setting('transaction_isolation') <> 'read committed' THEN RETURN; END IF;
+      IF pg_stat_get_dead_tuples('swappable.record'::regclass) > \(recordLimit) THEN
+        SELECT r.xid INTO start FROM swappable.record r WHERE r.relation = 0
+          ORDER BY r.xid DESC LIMIT 1;
+      END IF;
+      SELECT o.xid INTO last FROM (
+        SELECT r.xid, r.id, r.at FROM swappable.record r WHERE r.xid >= start AND r.relation <> 0
+        ORDER BY r.xid LIMIT \(pruneInterval * 10)
+      ) AS o
+      WHERE o.id <= number - \(recordLimit) OR o.at < clock_timestamp() - interval '10 minutes'
+      ORDER BY o.xid DESC LIMIT 1;
+      IF last IS NULL THEN RETURN; END IF;
+      WITH gone AS (
+        DELETE FROM swappable.record r WHERE r.ctid = ANY (ARRAY(
+          SELECT o.ctid FROM swappable.record o WHERE o.xid >= start AND o.xid <= last
+            AND (o.id <= number - \(recordLimit)
+              OR o.at < clock_timestamp() - interval '10 minutes')
+          FOR UPDATE SKIP LOCKED))
+        RETURNING r.xid
+      ) INSERT INTO swappable.record (xid, relation, at)
+        SELECT g.xid, 0, clock_timestamp() FROM gone g ORDER BY g.xid DESC LIMIT 1;
+    END
+    $function$;
     CREATE OR REPLACE FUNCTION swappable.maintain(age interval DEFAULT '10 minutes') RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
     DECLARE
-      horizon xid8;
-      last xid8;
+      newest bigint;
+      here text := \(clusterSQL);
+      isOther boolean;
     BEGIN
       IF NOT pg_try_advisory_xact_lock(\(lockKey)) THEN RETURN; END IF;
-      INSERT INTO swappable.state
-        SELECT gen_random_uuid(), '0', clock_timestamp()
-        WHERE NOT EXISTS (SELECT FROM swappable.state);
-      IF NOT FOUND AND age >= '10 minutes' AND EXISTS (
-        SELECT FROM swappable.state WHERE maintained > clock_timestamp() - interval '20 seconds'
-      ) THEN RETURN; END IF;
-      -- A record of a transaction that is not older than all running ones may be visible to nobody yet.
-      horizon := pg_snapshot_xmin(pg_current_snapshot());
+      isOther := NOT EXISTS (SELECT FROM swappable.epoch e WHERE e.cluster = here);
+      IF isOther THEN
+        DELETE FROM swappable.epoch;
+        INSERT INTO swappable.epoch SELECT gen_random_uuid(), here;
+      END IF;
+      SELECT max(r.id) INTO newest FROM swappable.record r;
       WITH gone AS (
-        DELETE FROM swappable.change c
-        WHERE c.xid < horizon AND c.at <= clock_timestamp() - age RETURNING c.xid
-      ) SELECT xid INTO last FROM gone ORDER BY xid DESC LIMIT 1;
-      UPDATE swappable.state SET
-        pruned = CASE WHEN last > pruned THEN last ELSE pruned END,
-        maintained = clock_timestamp();
+        DELETE FROM swappable.record r WHERE r.ctid = ANY (ARRAY(
+          SELECT o.ctid FROM swappable.record o
+          WHERE isOther OR o.at <= clock_timestamp() - age OR o.id <= newest - \(recordLimit)
+          FOR UPDATE SKIP LOCKED))
+        RETURNING r.xid
+      ) INSERT INTO swappable.record (xid, relation, at)
+        SELECT g.xid, 0, clock_timestamp() FROM gone g WHERE NOT isOther
+        ORDER BY g.xid DESC LIMIT 1;
     END
     $function$;
-    CREATE OR REPLACE FUNCTION swappable.notify() RETURNS trigger
-    LANGUAGE plpgsql AS $function$
-    BEGIN
-      PERFORM pg_catalog.pg_notify('\(ServerMonitor.channel)', '');
-      RETURN NULL;
-    END
-    $function$;
-    REVOKE ALL ON SCHEMA swappable FROM PUBLIC;
-    REVOKE ALL ON FUNCTION swappable.maintain(interval), swappable.notify() FROM PUBLIC;
+    REVOKE ALL ON FUNCTION swappable.prune(bigint), swappable.maintain(interval) FROM PUBLIC;
     SELECT swappable.maintain();
     """
 
   /// The statements that let a role read the records.
-  static func grantSQL(to role: String) -> String {
+  static func readerSQL(_ role: String) -> String {
     let role = PostgresText.quoted(role)
     return """
       GRANT USAGE ON SCHEMA swappable TO \(role);
-      GRANT SELECT ON swappable.change, swappable.state TO \(role);
+      GRANT SELECT ON swappable.record, swappable.epoch TO \(role);
       GRANT EXECUTE ON FUNCTION swappable.maintain(interval) TO \(role);
+      """
+  }
+
+  /// The statements that let the owner of other tables install triggers.
+  static func ownerSQL(_ role: String) -> String {
+    let role = PostgresText.quoted(role)
+    return """
+      GRANT USAGE, CREATE ON SCHEMA swappable TO \(role);
+      GRANT SELECT, INSERT ON swappable.record TO \(role);
+      GRANT EXECUTE ON FUNCTION swappable.prune(bigint) TO \(role);
       """
   }
 
   // MARK: Tables
 
-  /// The statements that create the function and the missing triggers of a table.
-  static func installSQL(_ table: Table, recordsKeys: Bool) -> String {
-    recordsKeys ? recordingSQL(table) : notifyingSQL(table)
+  /// The arguments of the triggers of a table.
+  static func arguments(_ table: Table, wakesReaders: Bool) -> [String] {
+    [version, wakesReaders ? "wake" : "look", table.hasForeignChild ? "" : table.keyText]
   }
 
-  private static func notifyingSQL(_ table: Table) -> String {
-    var lines = recordingTriggers.filter(table.triggers.contains).map {
-      "DROP TRIGGER \($0) ON \(table.quotedName);"
-    }
-    if !table.triggers.contains(notifyingTrigger) {
-      lines.append(
-        """
-        CREATE TRIGGER \(notifyingTrigger)
-        AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON \(table.quotedName)
-        FOR EACH STATEMENT EXECUTE FUNCTION swappable.notify();
-        """)
-    }
-    return lines.joined(separator: "\n")
-  }
-
-  private static func recordingSQL(_ table: Table) -> String {
-    let function = "swappable.record_\(table.oid)"
-    var lines = [recordingFunctionSQL(table, name: function)]
-    if table.triggers.contains(notifyingTrigger) {
-      lines.append("DROP TRIGGER \(notifyingTrigger) ON \(table.quotedName);")
-    }
-    let rows = [
-      ("INSERT", "REFERENCING NEW TABLE AS new_rows "),
-      ("UPDATE", "REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows "),
-      ("DELETE", "REFERENCING OLD TABLE AS old_rows "),
-      ("TRUNCATE", ""),
+  /// The statements that create the function of a table and its triggers, or replace them.
+  ///
+  /// - Parameter function: The name of the function, which no trigger of another table calls.
+  static func installSQL(_ table: Table, function: String, wakesReaders: Bool) -> String {
+    let name = "swappable.\(PostgresText.quoted(function))"
+    let body = body(table, wakesReaders: wakesReaders)
+    // The name of a column may contain the mark that ends the body.
+    var mark = "$function$"
+    while body.contains(mark) { mark = "$f\(mark.dropFirst())" }
+    let arguments = arguments(table, wakesReaders: wakesReaders)
+      .map(PostgresText.literal).joined(separator: ", ")
+    var lines = [
+      """
+      CREATE OR REPLACE FUNCTION \(name)() RETURNS trigger
+      LANGUAGE plpgsql SECURITY DEFINER AS \(mark)\(body)\(mark);
+      REVOKE ALL ON FUNCTION \(name)() FROM PUBLIC;
+      """
     ]
-    for (event, transition) in rows {
-      let trigger = "swappable_\(event.lowercased())"
-      if table.triggers.contains(trigger) { continue }
+    lines += table.triggers.map {
+      "DROP TRIGGER \(PostgresText.quoted($0)) ON \(table.quotedName);"
+    }
+    let transitions =
+      table.recordedColumns.isEmpty && table.hasForeignChild
+      ? ["", "", "", ""]
+      : [
+        "REFERENCING NEW TABLE AS new_rows ",
+        "REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows ",
+        "REFERENCING OLD TABLE AS old_rows ", "",
+      ]
+    for (trigger, transition) in zip(triggerNames, transitions) {
+      let event = trigger.dropFirst("swappable_".count).uppercased()
       lines.append(
         """
         CREATE TRIGGER \(trigger) AFTER \(event) ON \(table.quotedName)
-        \(transition)FOR EACH STATEMENT EXECUTE FUNCTION \(function)();
+        \(transition)FOR EACH STATEMENT EXECUTE FUNCTION \(name)(\(arguments));
         """)
     }
     return lines.joined(separator: "\n")
   }
 
-  private static func recordingFunctionSQL(_ table: Table, name: String) -> String {
-    let columns = table.keyColumns.map(PostgresText.quoted).joined(separator: ", ")
-    let texts = table.keyColumns.map { "\(PostgresText.quoted($0))::text" }
-      .joined(separator: ", ")
-    func rows(_ source: String) -> String {
-      "SELECT \(columns) FROM \(source) LIMIT \(keyLimit + 1)"
-    }
-    // Without a key, a row is counted, but the record is one of many rows.
-    func record(_ source: String) -> String {
-      table.keyColumns.isEmpty
-        ? """
-        INSERT INTO swappable.change (relation)
-            SELECT TG_RELID WHERE EXISTS (SELECT FROM \(source));
-        """
-        : """
-        INSERT INTO swappable.change (relation, keys)
-            SELECT TG_RELID, CASE WHEN count(*) <= \(keyLimit) THEN array_agg(ARRAY[\(texts)]) END
-            FROM (\(source)) r HAVING count(*) > 0;
-        """
-    }
-    let (inserted, deleted, updated) =
-      table.keyColumns.isEmpty
-      ? ("new_rows", "old_rows", "new_rows")
-      : (
-        rows("new_rows"), rows("old_rows"),
-        "SELECT * FROM (\(rows("old_rows"))) o UNION SELECT * FROM (\(rows("new_rows"))) n"
-      )
-    // The name of a column may contain the mark that ends the body.
-    var mark = "$function$"
-    while columns.contains(mark) { mark = "$f\(mark.dropFirst())" }
-    return """
-      CREATE OR REPLACE FUNCTION \(name)() RETURNS trigger
-      LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS \(mark)
-      BEGIN
-        IF TG_OP = 'INSERT' THEN
-          \(record(inserted))
-        ELSIF TG_OP = 'UPDATE' THEN
-          \(record(updated))
-        ELSIF TG_OP = 'DELETE' THEN
-          \(record(deleted))
-        ELSE
-          INSERT INTO swappable.change (relation) VALUES (TG_RELID);
+  /// The body of the function of a table.
+  ///
+  /// Each operator is written with its schema, because the function runs with the search path of the writer. Setting a
+  /// search path for the function costs a writer 6 percent.
+  static func body(_ table: Table, wakesReaders: Bool) -> String {
+    let record = """
+      IF TG_OP OPERATOR(pg_catalog.=) 'INSERT' THEN
+            \(recordSQL(table, ["new_rows"]))
+          ELSIF TG_OP OPERATOR(pg_catalog.=) 'UPDATE' THEN
+            \(recordSQL(table, ["old_rows", "new_rows"]))
+          ELSIF TG_OP OPERATOR(pg_catalog.=) 'DELETE' THEN
+            \(recordSQL(table, ["old_rows"]))
+          ELSE
+            \(recordManySQL)
+          END IF;
+      """
+    let notification =
+      wakesReaders
+      ? """
+
+        IF number IS NOT NULL THEN
+          PERFORM pg_catalog.pg_notify('\(ServerMonitor.channel)', '');
         END IF;
-        IF FOUND THEN PERFORM pg_notify('\(ServerMonitor.channel)', ''); END IF;
+      """ : ""
+    return """
+
+      #variable_conflict use_column
+      DECLARE
+        number bigint;
+        mark text;
+      BEGIN
+        -- If this transaction has recorded before, it holds a lock, and the table of the records has kept its form.
+        IF pg_catalog.current_setting('swappable.recorded', true) OPERATOR(pg_catalog.=) 'on'
+          AND pg_catalog.has_schema_privilege(pg_catalog.to_regnamespace('swappable'), 'USAGE')
+          AND pg_catalog.has_table_privilege(pg_catalog.to_regclass('swappable.record'), 'INSERT')
+          AND pg_catalog.has_table_privilege(pg_catalog.to_regclass('swappable.record'), 'SELECT')
+        THEN
+          \(record)
+        ELSE
+          BEGIN
+            \(record)
+            IF pg_catalog.hashint8(number) OPERATOR(pg_catalog.&) 7 OPERATOR(pg_catalog.=) 0 THEN
+              IF \(fitsSQL) THEN
+                mark := pg_catalog.set_config('swappable.recorded', 'on', true);
+              END IF;
+            END IF;
+          EXCEPTION
+            WHEN serialization_failure OR deadlock_detected THEN RAISE;
+            WHEN OTHERS THEN
+              BEGIN
+                \(recordManySQL)
+              EXCEPTION
+                WHEN serialization_failure OR deadlock_detected THEN RAISE;
+                -- Readers see that the table of the records has changed, and read everything.
+                WHEN OTHERS THEN number := NULL;
+              END;
+          END;
+        END IF;
+        IF number OPERATOR(pg_catalog.%) \(pruneInterval) OPERATOR(pg_catalog.=) 0 THEN
+          BEGIN
+            PERFORM swappable.prune(number);
+          EXCEPTION
+            WHEN serialization_failure OR deadlock_detected THEN RAISE;
+            WHEN OTHERS THEN NULL;
+          END;
+        END IF;\(notification)
         RETURN NULL;
       END
-      \(mark);
-      REVOKE ALL ON FUNCTION \(name)() FROM PUBLIC;
+
       """
   }
 
-  static func uninstallSQL(_ table: Table) -> String {
-    (recordingTriggers + [notifyingTrigger]).filter(table.triggers.contains)
-      .map { "DROP TRIGGER \($0) ON \(table.quotedName);" }
-      .joined(separator: "\n")
-      + "\nDROP FUNCTION IF EXISTS swappable.record_\(table.oid)();"
+  /// An expression that tells that no insertion into the table of records can fail because of its values.
+  private static let fitsSQL = """
+    (SELECT c.relnatts OPERATOR(pg_catalog.=) 5 AND c.relchecks OPERATOR(pg_catalog.=) 0
+              AND NOT c.relhasrules AND NOT c.relhastriggers AND NOT c.relrowsecurity
+              AND (SELECT pg_catalog.count(*) FROM pg_catalog.pg_index i
+                WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid) OPERATOR(pg_catalog.=) 2
+              AND (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute a
+                WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid AND a.attnotnull
+                  AND a.attnum OPERATOR(pg_catalog.>) 0) OPERATOR(pg_catalog.=) 4
+              FROM pg_catalog.pg_class c
+              WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('swappable.record'))
+    """
+
+  private static let recordManySQL = """
+    INSERT INTO swappable.record (xid, relation, at)
+            VALUES (pg_catalog.pg_current_xact_id(), TG_RELID, pg_catalog.clock_timestamp())
+            RETURNING id INTO number;
+    """
+
+  private static func recordSQL(_ table: Table, _ sources: [String]) -> String {
+    if table.recordedColumns.isEmpty {
+      if table.hasForeignChild { return recordManySQL }
+      return """
+        INSERT INTO swappable.record (xid, relation, at)
+                SELECT pg_catalog.pg_current_xact_id(), TG_RELID, pg_catalog.clock_timestamp()
+                WHERE EXISTS (SELECT FROM \(sources[sources.count - 1]))
+                RETURNING id INTO number;
+        """
+    }
+    let columns = table.recordedColumns.map(PostgresText.quoted)
+    let names = columns.indices.map { "k\($0)" }
+    // If a column does not exist any more, its name is that of the constant.
+    let constants = columns.map { "false AS \($0)" }.joined(separator: ", ")
+    let keys = zip(columns, names).map { "\($0) AS \($1)" }.joined(separator: ", ")
+    let rows = sources.map { "(SELECT \(keys) FROM \($0) LIMIT \(keyLimit + 1))" }
+      .joined(separator: " UNION ALL ")
+    let texts = names.map { "pg_catalog.concat(r.\($0))" }.joined(separator: ", ")
+    let lengths = zip(names, table.canKeysBeLong).map { name, canBeLong in
+      canBeLong
+        ? " AND pg_catalog.max(pg_catalog.octet_length(pg_catalog.concat(r.\(name)))) "
+          + "OPERATOR(pg_catalog.<=) \(keyByteLimit)" : ""
+    }.joined()
+    return """
+      INSERT INTO swappable.record (xid, relation, keys, at)
+              SELECT pg_catalog.pg_current_xact_id(), TG_RELID,
+                CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.<=) \(keyLimit * sources.count)\
+      \(lengths)
+                THEN pg_catalog.array_agg(ARRAY[\(texts)]) END, pg_catalog.clock_timestamp()
+              FROM (
+                SELECT \(names.map { "s.\($0)" }.joined(separator: ", "))
+                FROM (SELECT \(constants)) d CROSS JOIN LATERAL (\(rows)) s
+              ) r
+              HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 0
+              RETURNING id INTO number;
+      """
   }
+
+  /// The statements that remove the triggers of a table, and its function.
+  static func uninstallSQL(_ table: Table) -> String {
+    (table.triggers.map {
+      "DROP TRIGGER \(PostgresText.quoted($0)) ON \(table.quotedName);"
+    } + [table.function.map { "DROP FUNCTION swappable.\(PostgresText.quoted($0))();" } ?? ""])
+      .joined(separator: "\n")
+  }
+
+  /// A query for the functions and tables that no trigger uses: those of removed tables and of older versions.
+  static let unusedSQL = """
+    WITH used AS (
+      SELECT p.proname FROM pg_catalog.pg_trigger t
+      JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
+      WHERE p.pronamespace = pg_catalog.to_regnamespace('swappable')
+    ), old AS (
+      -- Functions of older versions record in another table.
+      SELECT EXISTS (SELECT FROM used WHERE proname NOT LIKE '\(functionPrefix)%') AS isused
+    )
+    SELECT pg_catalog.format('DROP FUNCTION swappable.%I()', p.proname)
+    FROM pg_catalog.pg_proc p
+    WHERE p.pronamespace = pg_catalog.to_regnamespace('swappable')
+      AND p.prorettype = 'pg_catalog.trigger'::pg_catalog.regtype
+      AND (p.proname LIKE 'record\\_%' OR p.proname = 'notify')
+      AND p.proname NOT IN (SELECT proname FROM used)
+    UNION ALL
+    SELECT pg_catalog.format('DROP TABLE swappable.%I', c.relname)
+    FROM pg_catalog.pg_class c, old
+    WHERE c.relnamespace = pg_catalog.to_regnamespace('swappable')
+      AND c.relname IN ('change', 'state') AND NOT old.isused
+    """
 
   // MARK: The catalog
 
@@ -208,56 +423,141 @@ enum ChangeTriggers {
   /// `numeric`, `text`, `varchar`, and enumerations.
   static let keyTypes = "{20,21,23,25,26,1043,1700,2950}"
 
-  /// Finds a table, its partitions and its children, their primary keys and triggers.
-  private static let tablesSQL = """
+  /// A query for the primary key of a relation: its columns with their types, or NULL if keys cannot be recorded.
+  static func keySQL(of relation: String, _ result: String) -> String {
+    """
+    (SELECT \(result)
+     FROM pg_catalog.pg_index i
+     CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[])
+       WITH ORDINALITY AS k(number, position)
+     JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number
+     JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+     JOIN pg_catalog.pg_namespace tn ON tn.oid = t.typnamespace
+     WHERE i.indrelid = \(relation) AND i.indisprimary AND k.position <= i.indnkeyatts
+     HAVING pg_catalog.bool_and(t.oid = ANY ('\(keyTypes)'::pg_catalog.oid[]) OR t.typtype = 'e'))
+    """
+  }
+
+  /// The key columns with their types, as one text.
+  static func keyTextSQL(of relation: String) -> String {
+    keySQL(
+      of: relation,
+      """
+      pg_catalog.string_agg(
+        pg_catalog.format('%I %I.%I', a.attname, tn.nspname, t.typname), ', ' ORDER BY k.position)
+      """)
+  }
+
+  /// Finds tables, their partitions and their children, their primary keys and triggers.
+  private static let familySQL = """
     WITH RECURSIVE family(oid) AS (
-      SELECT $1::pg_catalog.oid
+      SELECT pg_catalog.unnest($1::pg_catalog.oid[])
       UNION SELECT i.inhrelid FROM family f JOIN pg_catalog.pg_inherits i ON i.inhparent = f.oid
+    ), descendant(ancestor, oid) AS (
+      SELECT oid, oid FROM family
+      UNION
+      SELECT d.ancestor, i.inhrelid FROM descendant d
+      JOIN pg_catalog.pg_inherits i ON i.inhparent = d.oid
     )
-    SELECT c.oid, n.nspname, c.relname, c.relkind,
-      (SELECT pg_catalog.array_agg(a.attname::pg_catalog.text ORDER BY k.position)
-       FROM pg_catalog.pg_index i
-       CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[])
-         WITH ORDINALITY AS k(number, position)
-       JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.number
-       JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-       WHERE i.indrelid = c.oid AND i.indisprimary AND k.position <= i.indnkeyatts
-       HAVING pg_catalog.bool_and(
-         t.oid = ANY ('\(keyTypes)'::pg_catalog.oid[]) OR t.typtype = 'e')),
-      (SELECT pg_catalog.array_agg(t.tgname::pg_catalog.text)
-       FROM pg_catalog.pg_trigger t
-       WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND t.tgname LIKE 'swappable\\_%')
+    SELECT c.oid, n.nspname, c.relname, c.relkind, c.relpersistence,
+      \(keySQL(of: "c.oid", "pg_catalog.array_agg(a.attname::pg_catalog.text ORDER BY k.position)")),
+      \(keySQL(of: "c.oid", "pg_catalog.array_agg((t.typlen = -1)::pg_catalog.text ORDER BY k.position)")),
+      \(keyTextSQL(of: "c.oid")),
+      EXISTS (SELECT FROM descendant d JOIN pg_catalog.pg_class f ON f.oid = d.oid
+        WHERE d.ancestor = c.oid AND f.relkind = 'f'),
+      g.names, g.function, g.iscomplete, g.arguments, g.body
     FROM family f
     JOIN pg_catalog.pg_class c ON c.oid = f.oid
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    ORDER BY c.oid
+    LEFT JOIN LATERAL (
+      SELECT pg_catalog.array_agg(t.tgname::pg_catalog.text) AS names,
+        pg_catalog.min(p.proname::pg_catalog.text) FILTER (WHERE NOT EXISTS (
+          SELECT FROM pg_catalog.pg_trigger o WHERE o.tgfoid = t.tgfoid AND o.tgrelid <> t.tgrelid
+        ) AND pg_catalog.starts_with(p.proname::pg_catalog.text, '\(functionPrefix)')) AS function,
+        pg_catalog.count(*) FILTER (WHERE t.tgenabled IN ('O', 'A')
+          AND t.tgname = ANY ('{\(triggerNames.joined(separator: ","))}'::pg_catalog.name[])
+          AND p.prosecdef) = 4
+          AND pg_catalog.count(*) = 4 AND pg_catalog.count(DISTINCT t.tgfoid) = 1 AS iscomplete,
+        CASE WHEN pg_catalog.count(DISTINCT t.tgargs) = 1
+          THEN pg_catalog.min(pg_catalog.encode(t.tgargs, 'hex')) END AS arguments,
+        pg_catalog.min(p.prosrc) AS body
+      FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
+      WHERE t.tgrelid = c.oid AND p.pronamespace = pg_catalog.to_regnamespace('swappable')
+    ) g ON true
+    ORDER BY pg_catalog.array_position($1::pg_catalog.oid[], c.oid), c.oid
     """
 
-  /// Returns the tables of a name: the table, its partitions and its children.
+  /// Returns a name for the function of a table, which no other table uses.
+  static func makeFunctionName() -> String {
+    functionPrefix + String(UInt64.random(in: 0 ... .max), radix: 36)
+  }
+
+  /// Returns the tables of some names: the tables, their partitions and their children, each once.
   static func tables(
-    named name: String, _ session: PostgresSession
+    named names: [String], _ session: PostgresSession
   ) async throws(PostgresError) -> [Table] {
-    let found = try await session.texts(
-      "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid", [.text(name)], columns: 1)
-    guard let oid = found.first?.first?.flatMap({ UInt32($0) }) else {
-      throw PostgresError(
-        .undefined, "there is no table \(name)",
-        help: "check the name and the search_path, or write schema.table; quote names with \"…\"")
+    var oids: [UInt32] = []
+    for name in names {
+      let found = try await session.texts(
+        "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid", [.text(name)], columns: 1)
+      guard let oid = found.first?.first?.flatMap({ UInt32($0) }) else {
+        throw PostgresError(
+          .undefined, "there is no table \(name)",
+          help: "check the name and the search_path, or write schema.table; quote names with \"…\"")
+      }
+      oids.append(oid)
     }
+    return try await tables(oids, session)
+  }
+
+  /// Returns all tables of the database that have change triggers.
+  static func installedTables(
+    _ session: PostgresSession
+  ) async throws(PostgresError) -> [Table] {
+    let oids = try await session.texts(
+      """
+      SELECT DISTINCT t.tgrelid FROM pg_catalog.pg_trigger t
+      JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
+      WHERE p.pronamespace = pg_catalog.to_regnamespace('swappable')
+      """, columns: 1)
+    return try await tables(oids.compactMap { $0[0].flatMap { UInt32($0) } }, session)
+      .filter { !$0.triggers.isEmpty }
+  }
+
+  /// Returns the tables of some identifiers, their partitions and their children, the first of them first.
+  static func tables(
+    _ oids: [UInt32], _ session: PostgresSession
+  ) async throws(PostgresError) -> [Table] {
     var tables: [Table] = []
-    for row in try await session.texts(tablesSQL, [.integer(Int64(oid))], columns: 6) {
+    let array = PostgresValue.array(oids.map { .integer(Int64($0)) })
+    for row in try await session.texts(familySQL, [array], columns: 14) {
       guard let oid = row[0].flatMap({ UInt32($0) }), let schema = row[1], let name = row[2] else {
         continue
       }
+      let isNamed = oids.contains(oid)
+      // A foreign table among the children cannot have these triggers.
+      if row[3] == "f", !isNamed { continue }
       guard let kind = row[3], kind == "r" || kind == "p" else {
         throw PostgresError(
           .notAQuery, "\(name) is not a table",
           help: "install change triggers on the tables that a view reads")
       }
+      guard row[4] != "t" else {
+        throw PostgresError(
+          .notAQuery, "\(name) is a temporary table, which no other session can read",
+          help: "install change triggers on permanent tables")
+      }
+      guard schema != Self.schema else {
+        throw PostgresError(
+          .notAQuery, "\(schema).\(name) is a table of the change triggers",
+          help: "install change triggers on the tables of your application")
+      }
       tables.append(
         Table(
-          oid: oid, schema: schema, name: name, keyColumns: texts(inArray: row[4]),
-          triggers: Set(texts(inArray: row[5]))))
+          oid: oid, schema: schema, name: name, keyColumns: texts(inArray: row[5]),
+          canKeysBeLong: texts(inArray: row[6]).map { $0 == "true" }, keyText: row[7] ?? "",
+          hasForeignChild: row[8] == "t", triggers: texts(inArray: row[9]), function: row[10],
+          isComplete: row[11] == "t", arguments: arguments(inHex: row[12]), body: row[13]))
     }
     return tables
   }
@@ -271,107 +571,14 @@ enum ChangeTriggers {
       return parser.parse()?.compactMap { if case .text(let text) = $0 { text } else { nil } } ?? []
     }
   }
-}
 
-// MARK: - Connections
-
-extension PostgresConnection {
-  /// Creates triggers that tell data sources at once which rows of some tables were written.
-  ///
-  /// Without them, data sources look for changes at an interval and read the whole result after each. The triggers are
-  /// created in one transaction with the schema `swappable`, which holds their functions and a small table of changes.
-  /// The method also includes partitions and children. If everything exists, it changes nothing but the functions. Run
-  /// it again after a partition is added or a primary key is changed.
-  ///
-  /// The role must own the tables and may create schemas. For other roles, ``changeTriggersSQL(on:recordsKeys:readers:)``
-  /// returns the SQL that an administrator can run.
-  ///
-  /// - Parameters:
-  ///   - tables: The names of the tables, as in SQL: `item`, `shop.item`, or `"Item"`.
-  ///   - recordsKeys: A Boolean value that indicates whether changed keys are recorded. Without them, a write costs less,
-  ///     and data sources read the whole result after each.
-  ///   - readers: The roles that may read the recorded keys. Data sources of other roles look for changes at an interval.
-  public func installChangeTriggers(
-    on tables: [String], recordsKeys: Bool = true, readers: [String] = []
-  ) async throws(PostgresError) {
-    try await inTransaction { session throws(PostgresError) in
-      let sql = try await Self.installSQL(tables, recordsKeys, readers, session)
-      try await session.run(sql, receiver: ResultReceiver())
+  /// Reads the arguments of a trigger, each of which ends with a zero.
+  static func arguments(inHex text: String?) -> [String] {
+    let digits = Array((text ?? "").utf8)
+    let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
+      UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16)
     }
-  }
-
-  /// Removes the change triggers of some tables, or of all tables.
-  ///
-  /// - Parameter tables: The names of the tables, or `nil` for all tables and the schema `swappable`.
-  public func uninstallChangeTriggers(on tables: [String]? = nil) async throws(PostgresError) {
-    try await inTransaction { session throws(PostgresError) in
-      guard let tables else {
-        return try await session.run(
-          "DROP SCHEMA IF EXISTS swappable CASCADE", receiver: ResultReceiver())
-      }
-      for name in tables {
-        for table in try await ChangeTriggers.tables(named: name, session) {
-          try await session.run(ChangeTriggers.uninstallSQL(table), receiver: ResultReceiver())
-        }
-      }
-    }
-  }
-
-  /// Returns the SQL of ``installChangeTriggers(on:recordsKeys:readers:)``, without running it.
-  ///
-  /// - Parameters:
-  ///   - tables: The names of the tables, as in SQL.
-  ///   - recordsKeys: A Boolean value that indicates whether changed keys are recorded.
-  ///   - readers: The roles that may read the recorded keys.
-  /// - Returns: Statements for `psql` or another tool, which include `BEGIN` and `COMMIT`.
-  public func changeTriggersSQL(
-    on tables: [String], recordsKeys: Bool = true, readers: [String] = []
-  ) async throws(PostgresError) -> String {
-    try await withSession { session throws(PostgresError) in
-      "BEGIN;\n" + (try await Self.installSQL(tables, recordsKeys, readers, session))
-        + "\nCOMMIT;\n"
-    }
-  }
-
-  private static func installSQL(
-    _ names: [String], _ recordsKeys: Bool, _ readers: [String], _ session: PostgresSession
-  ) async throws(PostgresError) -> String {
-    var parts = [
-      // Only one program at a time creates the objects.
-      "SELECT pg_catalog.pg_advisory_xact_lock(\(ChangeTriggers.lockKey));",
-      ChangeTriggers.commonSQL,
-    ]
-    for name in names {
-      for table in try await ChangeTriggers.tables(named: name, session) {
-        parts.append(ChangeTriggers.installSQL(table, recordsKeys: recordsKeys))
-      }
-    }
-    parts += readers.map(ChangeTriggers.grantSQL(to:))
-    return parts.joined(separator: "\n")
-  }
-
-  private func inTransaction(
-    _ body: (PostgresSession) async throws(PostgresError) -> Void
-  ) async throws(PostgresError) {
-    try await withSession { session throws(PostgresError) in
-      // Inside a transaction of the caller, this one belongs to it.
-      let isInside = await session.transactionStatus() != LibPQ.isIdle
-      if !isInside { try await session.run("BEGIN READ WRITE", receiver: ResultReceiver()) }
-      do throws(PostgresError) {
-        // The state of the triggers must not change between the look and the statements.
-        if !isInside {
-          try await session.run(
-            "SELECT pg_catalog.pg_advisory_xact_lock(\(ChangeTriggers.lockKey))",
-            receiver: ResultReceiver())
-        }
-        try await body(session)
-        if !isInside { try await session.run("COMMIT", receiver: ResultReceiver()) }
-      } catch {
-        if !isInside {
-          await Task { _ = try? await session.run("ROLLBACK", receiver: ResultReceiver()) }.value
-        }
-        throw error
-      }
-    }
+    return bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+      .map { String(decoding: $0, as: UTF8.self) }
   }
 }

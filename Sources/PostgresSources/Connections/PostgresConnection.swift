@@ -68,7 +68,7 @@ public final class PostgresConnection: Sendable {
     _ sql: String, _ arguments: PostgresArguments = [], map: (PostgresRow) throws -> Value
   ) async throws -> [Value] {
     let receiver = RowReceiver()
-    try await run(sql, arguments, receiver)
+    try await run(sql, arguments, receiver, readsRows: true)
     return try receiver.map(map)
   }
 
@@ -95,7 +95,7 @@ public final class PostgresConnection: Sendable {
     _ sql: String, _ arguments: PostgresArguments = []
   ) async throws(PostgresError) -> Int {
     let receiver = ResultReceiver()
-    try await run(sql, arguments, receiver)
+    try await run(sql, arguments, receiver, readsRows: false)
     return receiver.commandCount
   }
 
@@ -103,13 +103,19 @@ public final class PostgresConnection: Sendable {
   ///
   /// - Parameter sql: The statements. They must not come from a user.
   public func executeScript(_ sql: String) async throws(PostgresError) {
+    let timeout = options.statementTimeout.map {
+      "SET LOCAL statement_timeout = \($0.milliseconds); "
+    }
     try await withSession { session throws(PostgresError) in
-      try await session.run(sql, receiver: ResultReceiver())
+      // In a transaction, its own settings apply.
+      let isInside = await session.transactionStatus() != LibPQ.isIdle
+      try await session.run(
+        isInside ? sql : (timeout ?? "") + sql, receiver: ResultReceiver())
     }
   }
 
   private func run(
-    _ sql: String, _ arguments: PostgresArguments, _ receiver: ResultReceiver
+    _ sql: String, _ arguments: PostgresArguments, _ receiver: ResultReceiver, readsRows: Bool
   ) async throws(PostgresError) {
     let sql = try PostgresText.singleStatement(sql)
     let count = PostgresText.argumentCount(sql)
@@ -120,10 +126,30 @@ public final class PostgresConnection: Sendable {
           + "\(arguments.values.count) \(arguments.values.count == 1 ? "is" : "are") given",
         sql: sql, help: "pass one value for each of $1, $2, …")
     }
+    // The settings that the form of values depends on, and the timeout, are those of a transaction.
+    let needsSettings =
+      (readsRows || options.statementTimeout != nil)
+      && Self.wordsInTransaction.contains(PostgresText.firstWord(sql))
     try await withSession { session throws(PostgresError) in
-      try await session.run(sql, arguments.values, receiver: receiver)
+      guard needsSettings, await session.transactionStatus() == LibPQ.isIdle else {
+        return try await session.run(sql, arguments.values, receiver: receiver)
+      }
+      try await session.run("BEGIN; \(session.localSettings)", receiver: ResultReceiver())
+      do throws(PostgresError) {
+        try await session.run(sql, arguments.values, receiver: receiver)
+        try await session.run("COMMIT", receiver: ResultReceiver())
+      } catch {
+        // The rollback must also run if the task was canceled.
+        await Task { _ = try? await session.run("ROLLBACK", receiver: ResultReceiver()) }.value
+        throw error
+      }
     }
   }
+
+  /// The first words of statements that always can run in a transaction.
+  private static let wordsInTransaction: Set<String> = [
+    "SELECT", "WITH", "VALUES", "TABLE", "INSERT", "UPDATE", "DELETE", "MERGE", "EXECUTE", "FETCH",
+  ]
 
   /// Closes the connection. Later calls throw.
   ///
@@ -228,7 +254,7 @@ public final class PostgresConnection: Sendable {
     _ begin: String, _ body: () async throws -> Result
   ) async throws -> Result {
     let session = try await openSession()
-    try await session.run(begin, receiver: ResultReceiver())
+    try await session.run("\(begin); \(session.localSettings)", receiver: ResultReceiver())
     let scope = TransactionScope(self, session)
     do {
       let result = try await scope.run(body)

@@ -31,21 +31,27 @@ public final class PostgresPool: Sendable {
   /// - Parameters:
   ///   - connectionString: Keywords and values (`host=… dbname=…`), or a URI (`postgresql://…`).
   ///   - maximumConnections: The largest number of connections, at least 1.
+  ///   - listeningString: A connection string for notifications, or `nil` to look for records only. Change triggers
+  ///     notify if they were installed with `wakesReaders`. A pooler usually has no notifications, so this string must
+  ///     lead to the server itself.
   ///   - options: The timeouts of the connections.
   ///   - intervals: How often data sources look for changes.
-  /// - Throws: A ``PostgresError`` if the string cannot be a connection string.
+  /// - Throws: A ``PostgresError`` if a string cannot be a connection string.
   public convenience init(
     _ connectionString: String, maximumConnections: Int = 4,
-    options: PostgresOptions = PostgresOptions(),
+    listeningOn listeningString: String? = nil, options: PostgresOptions = PostgresOptions(),
     intervals: PostgresIntervals = PostgresIntervals()
   ) throws(PostgresError) {
+    var listening: ConnectionString?
+    if let listeningString { listening = try ConnectionString(listeningString) }
     self.init(
       try ConnectionString(connectionString), maximumConnections: maximumConnections,
-      options: options, intervals: intervals, clock: .continuous)
+      listeningOn: listening, options: options, intervals: intervals, clock: .continuous)
   }
 
   init(
-    _ connectionString: ConnectionString, maximumConnections: Int = 4, options: PostgresOptions,
+    _ connectionString: ConnectionString, maximumConnections: Int = 4,
+    listeningOn listeningString: ConnectionString? = nil, options: PostgresOptions,
     intervals: PostgresIntervals, clock: AnyClock
   ) {
     precondition(
@@ -55,7 +61,8 @@ public final class PostgresPool: Sendable {
     self.maximumConnections = maximumConnections
     self.options = options
     monitor = ServerMonitor(
-      connectionString, options: options, intervals: intervals, clock: clock)
+      connectionString, listeningOn: listeningString, options: options, intervals: intervals,
+      clock: clock)
   }
 
   /// Runs a closure with a connection that no other task uses, and waits if all are in use.
@@ -163,17 +170,27 @@ public struct PostgresIntervals: Sendable, Hashable {
   ///
   /// These looks find the changes of writers that bypass the triggers, and changes of the schema.
   public var safety: Duration
+  /// The interval between two looks for records of change triggers while there are writes.
+  ///
+  /// Without writes, it grows to a tenth of the time since the last one, and to 10 times this value at most. Such a look
+  /// costs the server about a tenth of a millisecond.
+  public var looking: Duration
 
   /// Creates intervals.
   ///
   /// - Parameters:
   ///   - polling: The interval between two looks if a table has no change triggers.
-  ///   - safety: The interval between two looks if all tables have change triggers.
-  public init(polling: Duration = .milliseconds(500), safety: Duration = .seconds(30)) {
+  ///   - safety: The interval between two checks if all tables have change triggers.
+  ///   - looking: The interval between two looks for records while there are writes.
+  public init(
+    polling: Duration = .milliseconds(500), safety: Duration = .seconds(30),
+    looking: Duration = .milliseconds(100)
+  ) {
     precondition(
-      polling > .zero && safety > .zero,
-      "intervals must be greater than 0, but are \(polling) and \(safety)")
+      polling > .zero && safety > .zero && looking > .zero,
+      "intervals must be greater than 0, but are \(polling), \(safety) and \(looking)")
     self.polling = polling
     self.safety = safety
+    self.looking = looking
   }
 }

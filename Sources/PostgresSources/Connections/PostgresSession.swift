@@ -35,6 +35,11 @@ final class PostgresSession: @unchecked Sendable {
   /// The longest time to wait for the answer to a statement that is quick on any server.
   let answerLimit: Duration
   let lockTimeout: Duration
+  /// Statements that give a transaction the settings on which the form of values depends.
+  ///
+  /// The settings end with the transaction. Behind a pooler, the next one may run on another connection to the server,
+  /// and another client may use this one.
+  let localSettings: String
   private let queue: DispatchQueue
   private var connection: LibPQ.Connection?
   private var cancel: LibPQ.Cancel?
@@ -68,6 +73,15 @@ final class PostgresSession: @unchecked Sendable {
     self.serverName = serverName
     answerLimit = options.connectTimeout
     lockTimeout = options.lockTimeout
+    localSettings =
+      """
+      SET LOCAL datestyle = 'ISO, MDY'; SET LOCAL intervalstyle = 'postgres'; \
+      SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex'; \
+      SET LOCAL standard_conforming_strings = on; SET LOCAL row_security = on
+      """
+      + (options.statementTimeout.map {
+        "; SET LOCAL statement_timeout = \($0.milliseconds)"
+      } ?? "")
     queue = DispatchQueue(label: "swappable.postgres.session")
     deadline = QueueTimer(queue: queue)
     cancelDeadline = QueueTimer(queue: queue)
@@ -95,20 +109,6 @@ final class PostgresSession: @unchecked Sendable {
       options)
     let parameters = connectionParameters(connectionString, values, options)
     try await session.perform { session in session.open(parameters) }
-    // The form of values must not depend on the settings of the role or the database.
-    var settings = """
-      SET datestyle = 'ISO, MDY'; SET intervalstyle = 'postgres'; SET extra_float_digits = 1; \
-      SET bytea_output = 'hex'; SET standard_conforming_strings = on; SET row_security = on
-      """
-    if let timeout = options.statementTimeout {
-      settings += "; SET statement_timeout = \(timeout.milliseconds)"
-    }
-    do throws(PostgresError) {
-      try await session.run(settings, receiver: ResultReceiver(), limit: session.answerLimit)
-    } catch {
-      session.close()
-      throw error
-    }
     return session
   }
 

@@ -193,10 +193,10 @@ extension PostgresValue {
     return value == .min ? nil : -value
   }
 
-  /// Reads bytes in the form `\x0123…`, which each session asks for.
+  /// Reads bytes in the form `\x0123…`, or in the form with escapes, which never begins with `\x`.
   private static func bytes(in text: UnsafeRawBufferPointer) -> [UInt8] {
     guard text.count >= 2, text[0] == UInt8(ascii: "\\"), text[1] == UInt8(ascii: "x") else {
-      return Array(text)
+      return escapedBytes(in: text)
     }
     func digit(_ byte: UInt8) -> UInt8 {
       byte <= UInt8(ascii: "9") ? byte &- 48 : (byte | 0x20) &- 87
@@ -204,6 +204,22 @@ extension PostgresValue {
     return stride(from: 2, to: text.count - 1, by: 2).map {
       digit(text[$0]) << 4 | digit(text[$0 + 1])
     }
+  }
+
+  /// Reads bytes in which a backslash is doubled, and others are three octal digits behind a backslash.
+  private static func escapedBytes(in text: UnsafeRawBufferPointer) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var rest = text[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "\\"), rest.count >= 3, rest.first != UInt8(ascii: "\\") {
+        bytes.append(rest.prefix(3).reduce(0) { $0 << 3 | ($1 &- 48) & 7 })
+        rest = rest.dropFirst(3)
+      } else {
+        if byte == UInt8(ascii: "\\") { rest = rest.dropFirst() }
+        bytes.append(byte)
+      }
+    }
+    return bytes
   }
 
   fileprivate static func hexadecimal(_ bytes: [UInt8]) -> String {

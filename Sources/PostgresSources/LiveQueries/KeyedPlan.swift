@@ -275,12 +275,21 @@ extension KeyedPlan {
     return 0
   }
 
-  /// Returns a Boolean value that indicates whether a collation orders texts by their bytes.
+  /// The encodings of the server in which the order of bytes is the order in UTF-8, with the names of PostgreSQL.
+  ///
+  /// A database without an encoding (`SQL_ASCII`) sends its bytes as they are.
+  private static let orderedEncodings: Set<String> = ["UTF8", "SQL_ASCII", "LATIN1"]
+
+  /// Returns a Boolean value that indicates whether a collation orders texts by their bytes in UTF-8.
   private static func isBytewise(
     _ collation: Int, _ session: PostgresSession
   ) async throws(PostgresError) -> Bool {
-    if collation == 950 || collation == 951 { return true }
     if collation == 0 { return false }
+    let encoding = try await session.texts("SELECT pg_catalog.getdatabaseencoding()", columns: 1)
+    guard let name = encoding.first?.first.flatMap(\.self), orderedEncodings.contains(name) else {
+      return false
+    }
+    if collation == 950 || collation == 951 { return true }
     // For UTF-8, the order of code points is the order of bytes.
     let rows = try await session.texts(
       """

@@ -30,7 +30,8 @@ enum ReadRequest: Int, Sendable, Comparable {
 /// The state of the contents is a snapshot of the server. If triggers record all changes, a read takes the records that
 /// are visible now and were not visible in that snapshot, and then only the rows with those keys, all in one
 /// transaction. Nothing can be missing: the records are written by the transactions that they describe. If some records
-/// may be gone (another epoch, or records removed because of their age), the whole result is read.
+/// may be gone (another epoch, another server, or records that were pruned), or if the catalog has changed, the whole
+/// result is read.
 final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: one task at a time uses it.
 
@@ -74,8 +75,10 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     self.map = map
   }
 
-  /// A Boolean value that indicates whether nobody reports all changes.
-  var isPolled: Bool { analysis?.isPolled ?? true }
+  /// The tables whose records tell of all changes, or `nil` if nobody reports all changes.
+  var recordedTables: Set<UInt32>? {
+    analysis.flatMap { $0.isRecorded ? Set($0.tableOIDs) : nil }
+  }
 
   var diagnostics: [SourceStatus.Diagnostic] {
     (analysis?.diagnostics ?? [])
@@ -144,11 +147,14 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     counts.looks += 1
     var rows = Rows.unchanged
     var now = Held(state: "")
+    var isStale = false
     do throws(PostgresError) {
       try await connection.withSnapshot(locking: analysis.lockSQL) {
         session throws(PostgresError) in
         let changes: Changes
-        (now, changes) = try await look(session, analysis)
+        (now, changes, isStale) = try await look(session, analysis)
+        isStale = isStale && request < .everything
+        if isStale { return }
         switch choose(request, analysis, now, changes) {
         case .nothing: break
         case .all:
@@ -162,6 +168,11 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       if case .keyed(let receiver) = rows { keyed.index = receiver.takeIndex() }
       lastFullStateRead = nil
       throw error
+    }
+    if isStale {
+      // The catalog has changed since the analysis.
+      self.analysis = nil
+      return try await read(connection, .everything, shown)
     }
     let change: ResultChange<Element>
     switch rows {
@@ -222,48 +233,73 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
 
   private static var recordLimit: Int { 1000 }
 
-  /// Reads the state of the database and the records of changes.
+  /// Reads the state of the database, the records of changes, and whether the catalog is another one than that of the
+  /// analysis, all in one snapshot.
   private func look(
     _ session: PostgresSession, _ analysis: QueryAnalysis
-  ) async throws(PostgresError) -> (Held, Changes) {
+  ) async throws(PostgresError) -> (Held, Changes, isStale: Bool) {
     guard analysis.isRecorded else {
-      return (Held(state: try await ServerState.read(session)), .unknown)
+      return (Held(state: try await ServerState.read(session)), .unknown, false)
     }
     let rows = try await session.texts(
       """
-      SELECT (\(ServerState.sql)), pg_catalog.pg_current_snapshot(), s.tableoid || ' ' || s.epoch,
-        s.pruned < pg_catalog.pg_snapshot_xmin($1::pg_catalog.pg_snapshot), c.relation, c.keys
-      FROM (SELECT 1) AS one LEFT JOIN swappable.state s ON true
-      LEFT JOIN LATERAL (
-        SELECT c.relation, c.keys FROM swappable.change c
-        WHERE c.xid >= pg_catalog.pg_snapshot_xmin($1::pg_catalog.pg_snapshot)
-          AND NOT pg_catalog.pg_visible_in_snapshot(c.xid, $1::pg_catalog.pg_snapshot)
-          AND c.relation = ANY ($2::pg_catalog.oid[])
-        LIMIT \(Self.recordLimit + 1)
+      SELECT (\(ServerState.sql)), pg_catalog.pg_current_snapshot(), \(Self.epochSQL),
+        \(QueryAnalyzer.signatureSQL("$3")), \(Self.isPrunedSQL), c.relation, c.keys
+      FROM (SELECT 1) AS one LEFT JOIN LATERAL (
+        \(ServerState.recordsSQL(
+          "r.relation, r.keys", of: "r.relation = ANY ($2::pg_catalog.oid[])",
+          limit: Self.recordLimit + 1))
       ) c ON true
       """,
       [
         held?.snapshot.map { .text($0) } ?? .null,
         .array(analysis.tableOIDs.map { .integer(Int64($0)) }),
-      ], columns: 6)
+        .array(analysis.relations.map { .integer(Int64($0.oid)) }),
+      ], columns: 7)
     guard let first = rows.first else { throw .noRows(query) }
     let now = Held(state: first[0] ?? "", snapshot: first[1], epoch: first[2])
+    if let signature = analysis.signature, signature != first[3] { return (now, .unknown, true) }
     guard let held, held.snapshot != nil, let epoch = now.epoch, epoch == held.epoch,
-      first[3] == "t"
-    else { return (now, .unknown) }
-    if let keysInsteadOfRecords { return (now, .keys(keysInsteadOfRecords())) }
-    if first[4] == nil { return (now, .none) }
-    guard rows.count <= Self.recordLimit else { return (now, .many) }
+      first[4] == "f"
+    else { return (now, .unknown, false) }
+    if let keysInsteadOfRecords { return (now, .keys(keysInsteadOfRecords()), false) }
+    if first[5] == nil { return (now, .none, false) }
+    guard rows.count <= Self.recordLimit else { return (now, .many, false) }
     // Values are compared as bytes. Two equal strings can be two keys.
     var keys: Set<[PostgresValue]> = []
     for row in rows {
       // In a database without an encoding, a key need not be UTF-8, and cannot be sent back.
-      guard let text = row[5], !text.unicodeScalars.contains("\u{FFFD}"),
+      guard let text = row[6], !text.unicodeScalars.contains("\u{FFFD}"),
         let recorded = Self.keys(inArray: text)
-      else { return (now, .many) }
+      else { return (now, .many, false) }
       keys.formUnion(recorded)
     }
-    return (now, .keys(Array(keys)))
+    return (now, .keys(Array(keys)), false)
+  }
+
+  /// An expression for the identity of the records: the server, its timeline, the database, and the epoch. It is NULL if
+  /// the records are those of another server or database.
+  private static var epochSQL: String {
+    """
+    (SELECT pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8)
+        || ' ' || e.cluster || ' ' || e.tableoid || ' ' || e.epoch
+      FROM swappable.epoch e WHERE e.cluster = \(ChangeTriggers.clusterSQL) LIMIT 1)
+    """
+  }
+
+  /// An expression that tells whether records may be gone that were not visible in the snapshot `$1`: those of
+  /// transactions that began later, or that ended since.
+  private static var isPrunedSQL: String {
+    """
+    (SELECT COALESCE(p.xid >= pg_catalog.pg_snapshot_xmax($1::pg_catalog.pg_snapshot)
+        OR EXISTS (
+          SELECT FROM pg_catalog.pg_snapshot_xip($1::pg_catalog.pg_snapshot) AS x(xid)
+          WHERE x.xid <= p.xid
+            AND pg_catalog.pg_visible_in_snapshot(x.xid, pg_catalog.pg_current_snapshot())), false)
+      FROM (SELECT 1) AS one LEFT JOIN LATERAL (
+        SELECT r.xid FROM swappable.record r WHERE r.relation = 0 ORDER BY r.xid DESC LIMIT 1
+      ) p ON true)
+    """
   }
 
   /// Reads an array of keys, each of which is an array of texts.
@@ -408,7 +444,8 @@ extension PostgresSession {
   /// can name the problem.
   func begin(_ mode: String, locking lockSQL: String? = nil) async throws(PostgresError) {
     // SET and LOCK take no snapshot.
-    let begin = "BEGIN \(mode); SET LOCAL lock_timeout = \(lockTimeout.milliseconds)"
+    let begin =
+      "BEGIN \(mode); \(localSettings); SET LOCAL lock_timeout = \(lockTimeout.milliseconds)"
     try await run(
       lockSQL.map { "\(begin); \($0)" } ?? begin, receiver: ResultReceiver(),
       limit: answerLimit + lockTimeout)

@@ -31,7 +31,7 @@ import SwappableSources
 /// changed. No transaction is open while observers run. The release of the source cancels a query that still runs.
 public final class PostgresDataSource<Element: Differentiable & Sendable>: DataSource {
   // A commit reaches the collection in four steps:
-  // 1. The `ServerMonitor` receives a notification, or finds that something was written.
+  // 1. The `ServerMonitor` finds new records, or finds that something was written.
   // 2. `requestRead` notes the change, and the `WorkSchedule` decides when to read.
   // 3. `LiveQuery` reads the change in a transaction, and maps new rows to elements after it.
   // 4. `publish` edits the collection.
@@ -50,6 +50,8 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     /// A Boolean value that indicates whether the last read found no connection.
     var isOffline = false
     var counts = (looks: 0, all: 0, keyed: 0)
+    /// The tables whose records tell of all changes, or `nil` if nobody reports all changes.
+    var tables: Set<UInt32>?
   }
 
   private let contents: CollectionProperty<Element>
@@ -170,7 +172,10 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
       if failure != nil { liveQuery.abandonConnection() }
       requestRead(.reconnection)
     case .safety: requestRead(.verification)
-    case .notified, .found: requestRead(.change)
+    case .found: requestRead(.change)
+    case .recorded(let recorded):
+      guard let tables = state.withLock({ $0.tables }) else { return }
+      if recorded.map({ !$0.isDisjoint(with: tables) }) ?? true { requestRead(.change) }
     case .failed(let error):
       state.withLock { $0.monitorFailure = error }
       // A read may be using the live query.
@@ -266,9 +271,12 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
       if error.error.code != .canceled { show(PostgresDataSource.status(of: error.error).state) }
       retryInterval = error.retryInterval
     }
-    if let number = state.withLock({ $0.number }) {
-      pool.monitor.setNeedsPolling(liveQuery.isPolled, of: number)
+    let tables = liveQuery.recordedTables
+    let number = state.withLock { state in
+      state.tables = tables
+      return state.number
     }
+    if let number { pool.monitor.setIsRecorded(tables != nil, of: number) }
     let ended = pool.monitor.clock.now
     let isOffline =
       if case .failure(let error) = result { error.error.endsConnection } else { false }

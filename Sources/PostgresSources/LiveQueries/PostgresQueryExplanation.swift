@@ -15,8 +15,8 @@ public struct PostgresQueryExplanation: Sendable, Hashable {
 
   /// The way in which changes become known.
   public enum Wakeup: String, Sendable, Hashable {
-    /// Triggers on all tables notify of each commit.
-    case notification
+    /// Triggers on all tables record each commit, and the source looks for new records.
+    case records
     /// The source looks for new transactions at an interval.
     case polling
   }
@@ -49,9 +49,9 @@ public struct PostgresQueryExplanation: Sendable, Hashable {
       (mode, wakeup) = (.refetch, .polling)
       sentences = [reason, "The source looks for new transactions at an interval."]
       suggestions = [suggestion]
-    case .notifications(let records):
-      wakeup = .notification
-      if records, case .success(let plan) = analysis.keyed {
+    case .records:
+      wakeup = .records
+      if case .success(let plan) = analysis.keyed {
         mode = .keyed
         sentences = ["Triggers record the keys of changed rows, and only these rows are read."]
         if plan.hasTies {
@@ -62,11 +62,11 @@ public struct PostgresQueryExplanation: Sendable, Hashable {
         sentences = ["The query reads no table, so no change of a table affects it."]
       } else {
         mode = .refetch
-        sentences = ["Triggers notify of changes, and the whole result is read after each."]
-        if !records {
-          sentences.append("The changed keys are not recorded, or this role may not read them.")
-          suggestions = ["Run installChangeTriggers with recordsKeys and this role as a reader."]
-        }
+        sentences = ["Triggers record changes, and the whole result is read after each."]
+      }
+      if !analysis.relations.isEmpty {
+        sentences.append(
+          "Rows that replication writes, and changes of the schema, are found by the slow check only.")
       }
     }
     if mode == .refetch, case .failure(let reason) = analysis.keyed {

@@ -15,16 +15,16 @@ struct QueryAnalysis: Sendable {
   /// The change triggers of a table.
   enum Triggers: Sendable {
     case none
-    /// They wake up data sources.
-    case notify
-    /// They also record the changed keys.
-    case record
+    /// They record writes, but not the present primary key.
+    case many
+    /// They record the keys of changed rows.
+    case keys
   }
 
   /// The way in which changes become known.
   enum Following: Sendable {
-    /// Triggers notify of each change, and `records` tells whether they record what has changed.
-    case notifications(records: Bool)
+    /// Triggers record each change.
+    case records
     /// Nobody reports all changes.
     case polling(reason: String, suggestion: String)
   }
@@ -50,11 +50,7 @@ struct QueryAnalysis: Sendable {
   var tableOIDs: [UInt32] { relations.filter { $0.kind == "r" || $0.kind == "p" }.map(\.oid) }
 
   var isRecorded: Bool {
-    if case .notifications(records: true) = following { true } else { false }
-  }
-
-  var isPolled: Bool {
-    if case .polling = following { true } else { false }
+    if case .records = following { true } else { false }
   }
 }
 
@@ -78,7 +74,7 @@ struct QueryAnalyzer {
     if let columns = description.columns, let error = query.error(of: columns) { throw error }
     if try await ServerState.isStandby(session) {
       return .polled(
-        "The server is a standby server, which sends no notifications.",
+        "The server is a standby server, on which the records cannot be read.",
         "Connect to the primary server.", keyed: "The server is a standby server.")
     }
     do throws(PostgresError) {
@@ -183,7 +179,7 @@ struct QueryAnalyzer {
     }
     let found = try await inspect(functions)
     var analysis = QueryAnalysis(
-      relations: relations, following: .notifications(records: true),
+      relations: relations, following: .records,
       keyed: .failure(.init(sentence: "", suggestion: "")))
     try await addTriggers(to: &analysis)
     if let function = found.opaque {
@@ -209,6 +205,9 @@ struct QueryAnalyzer {
     analysis.keyed = try await KeyedPlan.make(
       tree: tree, columns: description.columns, unstable: analysis.instability, analysis,
       query, session)
+    if case .success = analysis.keyed, let reason = try await reasonAgainstKeys(analysis) {
+      analysis.keyed = .failure(reason)
+    }
     try await addCatalog(to: &analysis)
     return analysis
   }
@@ -237,7 +236,7 @@ struct QueryAnalyzer {
     let plan = rows.compactMap { $0.first.flatMap(\.self) }.joined(separator: "\n")
     let names = Self.relationNames(inPlan: plan)
     var analysis = QueryAnalysis(
-      following: .notifications(records: true),
+      following: .records,
       keyed: .failure(
         .init(
           sentence: "The role may not create the temporary view that shows the query's structure.",
@@ -288,28 +287,38 @@ struct QueryAnalyzer {
 
   // MARK: Triggers and the catalog
 
-  /// Finds the enabled change triggers of the tables, and whether this role may read the records.
+  /// Finds the enabled change triggers of the tables, whether they can record, and whether this role may read the
+  /// records.
   private func addTriggers(to analysis: inout QueryAnalysis) async throws(PostgresError) {
     let oids = PostgresValue.array(analysis.relations.map { .integer(Int64($0.oid)) })
     let rows = try await session.texts(
       """
-      SELECT t.tgrelid,
-        pg_catalog.count(*) FILTER (WHERE t.tgname LIKE 'swappable\\_%'
-          AND t.tgname <> 'swappable_notify'),
-        pg_catalog.count(*) FILTER (WHERE t.tgname = 'swappable_notify')
+      SELECT t.tgrelid, pg_catalog.count(*),
+        pg_catalog.bool_and(t.tgargs = pg_catalog.decode('\(Self.versionBytes)', 'hex')
+          || pg_catalog.substring(t.tgargs, 3, 5) || pg_catalog.convert_to(
+            COALESCE(\(ChangeTriggers.keyTextSQL(of: "t.tgrelid")), '-'),
+            pg_catalog.getdatabaseencoding())
+          || pg_catalog.decode('00', 'hex')),
+        pg_catalog.bool_and(COALESCE(
+          pg_catalog.has_schema_privilege(p.proowner, p.pronamespace, 'USAGE')
+          AND pg_catalog.has_table_privilege(p.proowner, r.oid, 'INSERT')
+          AND pg_catalog.has_table_privilege(p.proowner, r.oid, 'SELECT'), false))
       FROM pg_catalog.pg_trigger t
-      JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
+      JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid AND p.prosecdef
       JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace AND n.nspname = 'swappable'
+      LEFT JOIN pg_catalog.pg_class r ON r.relnamespace = n.oid AND r.relname = 'record'
       WHERE t.tgrelid = ANY ($1::pg_catalog.oid[]) AND t.tgenabled IN ('O', 'A')
+        AND t.tgname = ANY ($2::pg_catalog.name[])
+        AND pg_catalog.substring(t.tgargs, 1, 2) = pg_catalog.decode('\(Self.versionBytes)', 'hex')
       GROUP BY t.tgrelid
-      """, [oids], columns: 3)
-    for row in rows {
+      """, [oids, .array(ChangeTriggers.triggerNames.map { .text($0) })], columns: 4)
+    var canRecord = true
+    for row in rows where row[1] == "\(ChangeTriggers.triggerNames.count)" {
       guard let oid = row[0].flatMap({ UInt32($0) }),
         let index = analysis.relations.firstIndex(where: { $0.oid == oid })
       else { continue }
-      let isRecorded = row[1] == "\(ChangeTriggers.recordingTriggers.count)"
-      analysis.relations[index].triggers =
-        isRecorded ? .record : row[2] == "1" ? .notify : .none
+      analysis.relations[index].triggers = row[2] == "t" ? .keys : .many
+      if row[3] != "t" { canRecord = false }
     }
     let stored = analysis.relations.filter { $0.kind != "v" && $0.kind != "S" }
     if let bare = stored.first(where: { $0.triggers == .none }) {
@@ -318,19 +327,73 @@ struct QueryAnalyzer {
         suggestion: bare.kind == "r" || bare.kind == "p"
           ? "Run installChangeTriggers(on: [\"\(bare.name)\"])."
           : "Only tables can have them.")
-      return
+    } else if !stored.isEmpty {
+      analysis.following = try await following(stored, canRecord: canRecord)
     }
-    let mayRead = try await session.texts(
+  }
+
+  /// The version of the triggers and the zero behind it, in hexadecimal form.
+  private static let versionBytes =
+    ChangeTriggers.version.utf8.map { String($0, radix: 16) }.joined() + "00"
+
+  /// Decides whether the records of tables with triggers can be read and are complete.
+  private func following(
+    _ tables: [QueryAnalysis.Relation], canRecord: Bool
+  ) async throws(PostgresError) -> QueryAnalysis.Following {
+    let repair = "Run installChangeTriggers(on: [\"\(tables[0].name)\"]) again."
+    let found = try await session.texts(
       """
-      SELECT pg_catalog.has_schema_privilege(n.oid, 'USAGE')
-        AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
-      FROM pg_catalog.pg_namespace n
-      JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname IN ('change', 'state')
-      WHERE n.nspname = 'swappable'
-      """, columns: 1)
-    let isReadable = mayRead.count == 2 && mayRead.allSatisfy { $0.first == "t" }
-    analysis.following = .notifications(
-      records: isReadable && stored.allSatisfy { $0.triggers == .record })
+      SELECT (\(ChangeTriggers.shapeSQL)),
+        COALESCE(pg_catalog.has_schema_privilege(n.oid, 'USAGE'), false),
+        (SELECT pg_catalog.count(*) FROM pg_catalog.pg_class c WHERE c.relnamespace = n.oid
+          AND c.relname IN ('record', 'epoch')
+          AND pg_catalog.has_table_privilege(c.oid, 'SELECT')),
+        (SELECT pg_catalog.min(r.srrelid::pg_catalog.regclass::pg_catalog.text)
+          FROM pg_catalog.pg_subscription_rel r WHERE r.srrelid = ANY ($1::pg_catalog.oid[]))
+      FROM pg_catalog.pg_namespace n WHERE n.nspname = 'swappable'
+      """, [.array(tables.map { .integer(Int64($0.oid)) })], columns: 4)
+    guard let row = found.first, row[0] == ChangeTriggers.shape, canRecord else {
+      return .polling(
+        reason: "The table swappable.record is missing or was changed, or the owner of the triggers "
+          + "may not write to it, so nothing is recorded.",
+        suggestion: repair)
+    }
+    guard row[1] == "t", row[2] == "2" else {
+      return .polling(
+        reason: "This role may not read the recorded changes.",
+        suggestion: "Run installChangeTriggers with this role as a reader.")
+    }
+    if let name = row[3] {
+      return .polling(
+        reason: "\(name) receives rows by replication, which calls no change triggers.",
+        suggestion: "Connect to the server that publishes them.")
+    }
+    if try await hasEpoch() { return .records }
+    // After a crash, a restore or a copy, a reader adds the epoch.
+    _ = try? await session.texts("SELECT swappable.maintain()", columns: 1)
+    if try await hasEpoch() { return .records }
+    return .polling(
+      reason: "The records belong to another server or to a copied database.", suggestion: repair)
+  }
+
+  private func hasEpoch() async throws(PostgresError) -> Bool {
+    try await !session.texts(
+      "SELECT e.epoch FROM swappable.epoch e WHERE e.cluster = \(ChangeTriggers.clusterSQL)",
+      columns: 1
+    ).isEmpty
+  }
+
+  /// Returns the reason why the recorded keys cannot be used, or `nil`.
+  private func reasonAgainstKeys(
+    _ analysis: QueryAnalysis
+  ) async throws(PostgresError) -> QueryAnalysis.Reason? {
+    let stored = analysis.relations.filter { $0.kind != "v" && $0.kind != "S" }
+    guard analysis.isRecorded, let table = stored.first(where: { $0.triggers != .keys }) else {
+      return nil
+    }
+    return QueryAnalysis.Reason(
+      sentence: "The triggers of \(table.name) do not record its present primary key.",
+      suggestion: "Run installChangeTriggers(on: [\"\(table.name)\"]) again.")
   }
 
   private func addCatalog(to analysis: inout QueryAnalysis) async throws(PostgresError) {
@@ -353,31 +416,50 @@ struct QueryAnalyzer {
   }
 
   /// Returns the state of the catalog for some relations: their definitions, columns, keys, triggers, rules and
-  /// partitions. Any change of them changes the text.
+  /// partitions, and the objects of the change triggers. Any change of them changes the text.
   func signature(of oids: [UInt32]) async throws(PostgresError) -> String {
-    let array = PostgresValue.array(oids.map { .integer(Int64($0)) })
     let rows = try await session.texts(
-      """
-      SELECT pg_catalog.md5(pg_catalog.string_agg(x.part, ',' ORDER BY x.part)) FROM (
-        SELECT 'c' || oid || ' ' || xmin FROM pg_catalog.pg_class
-          WHERE oid = ANY ($1::pg_catalog.oid[])
-        UNION ALL SELECT 'a' || attrelid || ' ' || attnum || ' ' || xmin
-          FROM pg_catalog.pg_attribute WHERE attrelid = ANY ($1::pg_catalog.oid[]) AND attnum > 0
-        UNION ALL SELECT 'i' || indexrelid || ' ' || xmin FROM pg_catalog.pg_index
-          WHERE indrelid = ANY ($1::pg_catalog.oid[]) AND indisprimary
-        UNION ALL SELECT 't' || oid || ' ' || xmin FROM pg_catalog.pg_trigger
-          WHERE tgrelid = ANY ($1::pg_catalog.oid[]) AND NOT tgisinternal
-        UNION ALL SELECT 'r' || oid || ' ' || xmin FROM pg_catalog.pg_rewrite
-          WHERE ev_class = ANY ($1::pg_catalog.oid[])
-        UNION ALL SELECT 'h' || inhrelid || ' ' || inhparent FROM pg_catalog.pg_inherits
-          WHERE inhparent = ANY ($1::pg_catalog.oid[])
-        UNION ALL SELECT 's' || oid || ' ' || xmin FROM pg_catalog.pg_class
-          WHERE relnamespace = pg_catalog.to_regnamespace('swappable')
-            AND relname IN ('change', 'state')
-      ) AS x(part)
-      """, [array], columns: 1)
+      "SELECT \(Self.signatureSQL("$1"))", [.array(oids.map { .integer(Int64($0)) })], columns: 1)
     return rows.first?.first?.flatMap(\.self) ?? ""
   }
+
+  /// An expression for the state of the catalog for an array of relations.
+  static func signatureSQL(_ oids: String) -> String {
+    """
+    (SELECT pg_catalog.md5(pg_catalog.string_agg(x.part, ',' ORDER BY x.part)) FROM (
+      SELECT 'c' || oid || ' ' || xmin FROM pg_catalog.pg_class
+        WHERE oid = ANY (\(oids)::pg_catalog.oid[])
+      UNION ALL SELECT 'a' || attrelid || ' ' || attnum || ' ' || xmin
+        FROM pg_catalog.pg_attribute WHERE attrelid = ANY (\(oids)::pg_catalog.oid[])
+          AND attnum > 0
+      UNION ALL SELECT 'i' || indexrelid || ' ' || xmin FROM pg_catalog.pg_index
+        WHERE indrelid = ANY (\(oids)::pg_catalog.oid[]) AND indisprimary
+      UNION ALL SELECT 't' || oid || ' ' || xmin FROM pg_catalog.pg_trigger
+        WHERE tgrelid = ANY (\(oids)::pg_catalog.oid[]) AND NOT tgisinternal
+      UNION ALL SELECT 'r' || oid || ' ' || xmin FROM pg_catalog.pg_rewrite
+        WHERE ev_class = ANY (\(oids)::pg_catalog.oid[])
+      UNION ALL SELECT 'h' || inhrelid || ' ' || inhparent FROM pg_catalog.pg_inherits
+        WHERE inhparent = ANY (\(oids)::pg_catalog.oid[])
+      UNION ALL SELECT 's' || \(objectsSQL)
+    ) AS x(part))
+    """
+  }
+
+  /// An expression for the state of the objects of the change triggers, on which it depends whether writes are recorded.
+  ///
+  /// Vacuum and the number of rows do not change it.
+  static let objectsSQL = """
+    (SELECT COALESCE(pg_catalog.string_agg(o.part, ',' ORDER BY o.part), '') FROM (
+      SELECT 'n' || oid || ' ' || xmin FROM pg_catalog.pg_namespace WHERE nspname = 'swappable'
+      UNION ALL SELECT 'c' || oid || ' ' || xmin FROM pg_catalog.pg_class
+        WHERE relnamespace = pg_catalog.to_regnamespace('swappable') AND relname IN ('record', 'epoch')
+      UNION ALL SELECT 'a' || a.attnum || ' ' || a.xmin FROM pg_catalog.pg_attribute a
+        JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relname = 'record'
+          AND c.relnamespace = pg_catalog.to_regnamespace('swappable') WHERE a.attnum > 0
+      UNION ALL SELECT 'f' || oid || ' ' || xmin FROM pg_catalog.pg_proc
+        WHERE pronamespace = pg_catalog.to_regnamespace('swappable')
+    ) AS o(part))
+    """
 }
 
 extension QueryAnalysis {

@@ -2,21 +2,26 @@ import SwappablePrimitives
 
 /// Watches a database for the data sources of a pool, with a connection of its own.
 ///
-/// The monitor connects, listens to the channel of the change triggers, and only then asks its clients to read. A
-/// change that is committed after their read therefore leads to a notification. The monitor also looks for changes at
-/// an interval. If the connection is lost, it connects again after an interval that grows and varies at random.
+/// The monitor looks for records of the change triggers, and for new transactions if a data source needs them. It looks
+/// 10 times a second while there are records. Without records, the interval grows to a tenth of the time since the last
+/// one, up to a second. A look finds the records that are visible now and were not visible at the look before, so its cost
+/// depends on their number only.
+///
+/// If the pool has a connection string for it, a second connection listens to the channel of the change triggers, and a
+/// notification leads to a look at once. If a connection is lost, it connects again after an interval that grows and varies
+/// at random.
 final class ServerMonitor: Sendable {
   /// The name of the channel on which change triggers wake up the monitor.
   static let channel = "swappable"
 
   /// An event for the clients.
   enum Event: Sendable {
-    /// The monitor has connected, and listens. Anything may have changed.
+    /// The monitor has connected. Anything may have changed.
     case connected
-    /// A writer has committed a change of a table with change triggers.
-    case notified
-    /// Something was written. `state` is the state of the database after it.
-    case found(state: String)
+    /// Writes to some tables were recorded, or to any tables if `tables` is `nil`.
+    case recorded(tables: Set<UInt32>?)
+    /// Something was written.
+    case found
     /// Read even if no change is known.
     case safety
     /// The connection was lost, or cannot be opened.
@@ -27,13 +32,15 @@ final class ServerMonitor: Sendable {
 
   private struct State: Sendable {
     var lastClient = 0
-    var clients: [Int: (client: Client, needsPolling: Bool)] = [:]
+    /// The clients, and whether records tell them of all changes.
+    var clients: [Int: (client: Client, isRecorded: Bool)] = [:]
     var task: Task<Void, Never>?
+    var listening: Task<Void, Never>?
     var isConnected = false
-    var canListen = false
+    var isListening = false
     var failure: PostgresError?
-    /// Interrupts the wait for the next look, because the interval has changed.
-    var wake: (@Sendable () -> Void)?
+    /// Makes the task look now, or compute the time of the next look.
+    var wake: (@Sendable (Wake) -> Void)?
   }
 
   private struct WeakMonitor: Sendable {
@@ -43,21 +50,26 @@ final class ServerMonitor: Sendable {
   let clock: AnyClock
   let intervals: PostgresIntervals
   private let connectionString: ConnectionString
+  /// The connection string for notifications, or `nil` if nobody listens.
+  private let listeningString: ConnectionString?
   private let options: PostgresOptions
   private let state = Locked(State())
 
   init(
-    _ connectionString: ConnectionString, options: PostgresOptions, intervals: PostgresIntervals,
-    clock: AnyClock
+    _ connectionString: ConnectionString, listeningOn listeningString: ConnectionString? = nil,
+    options: PostgresOptions, intervals: PostgresIntervals, clock: AnyClock
   ) {
     self.connectionString = connectionString
+    self.listeningString = listeningString
     self.options = options
     self.intervals = intervals
     self.clock = clock
   }
 
   deinit {
-    state.withLock { $0.task }?.cancel()
+    let (task, listening) = state.withLock { ($0.task, $0.listening) }
+    task?.cancel()
+    listening?.cancel()
   }
 
   /// Adds a client. The first client starts the monitor.
@@ -66,10 +78,15 @@ final class ServerMonitor: Sendable {
   func attach(_ client: @escaping Client) -> Int {
     let (number, event) = state.withLock { state -> (Int, Event?) in
       state.lastClient += 1
-      state.clients[state.lastClient] = (client, true)
+      state.clients[state.lastClient] = (client, false)
       if state.task == nil {
         let monitor = WeakMonitor(monitor: self)
         state.task = Task.detached { await ServerMonitor.run { monitor.monitor } }
+        if let listeningString {
+          state.listening = Task.detached { [options, clock] in
+            await ServerMonitor.listen(listeningString, options, clock) { monitor.monitor }
+          }
+        }
       }
       return (
         state.lastClient, state.isConnected ? .connected : state.failure.map { .failed($0) }
@@ -81,43 +98,58 @@ final class ServerMonitor: Sendable {
 
   /// Removes a client. Without clients, the monitor disconnects.
   func detach(_ number: Int) {
-    let (_, task) = state.withLock { state in
+    let (_, task, listening) = state.withLock {
+      state -> (client: (Client, Bool)?, Task<Void, Never>?, Task<Void, Never>?) in
       let client = state.clients.removeValue(forKey: number)
-      guard state.clients.isEmpty else { return (client, nil as Task<Void, Never>?) }
-      (state.isConnected, state.failure) = (false, nil)
-      return (client, state.task.take())
+      guard state.clients.isEmpty else { return (client, nil, nil) }
+      (state.isConnected, state.isListening, state.failure) = (false, false, nil)
+      return (client, state.task.take(), state.listening.take())
     }
     task?.cancel()
+    listening?.cancel()
   }
 
-  /// Sets whether a client reads tables without change triggers.
-  func setNeedsPolling(_ needsPolling: Bool, of number: Int) {
-    let wake = state.withLock { state -> (@Sendable () -> Void)? in
-      guard let old = state.clients[number], old.needsPolling != needsPolling else { return nil }
-      state.clients[number]?.needsPolling = needsPolling
+  /// Sets whether records tell a client of all changes.
+  func setIsRecorded(_ isRecorded: Bool, of number: Int) {
+    let wake = state.withLock { state -> (@Sendable (Wake) -> Void)? in
+      guard let old = state.clients[number], old.isRecorded != isRecorded else { return nil }
+      state.clients[number]?.isRecorded = isRecorded
       return state.wake
     }
-    wake?()
+    wake?(.intervalChanged)
   }
 
   /// A Boolean value that indicates whether notifications arrive.
-  var canListen: Bool { state.withLock { $0.canListen } }
+  var isListening: Bool { state.withLock { $0.isListening } }
 
-  private var interval: Duration {
+  /// The interval before the next look.
+  ///
+  /// - Parameter pause: The time since the last record, or since the connection opened.
+  private func interval(after pause: Duration) -> Duration {
     state.withLock { state in
-      state.clients.values.contains { $0.needsPolling } || !state.canListen
-        ? intervals.polling : intervals.safety
+      let isPolled = state.clients.values.contains { !$0.isRecorded }
+      let isRecorded = state.clients.values.contains { $0.isRecorded }
+      let looking =
+        state.isListening
+        ? intervals.looking * 10
+        : min(max(intervals.looking, pause / 10), intervals.looking * 10)
+      return min(
+        isRecorded ? looking : intervals.safety, isPolled ? intervals.polling : intervals.safety)
     }
   }
 
-  private func notify(_ event: Event) {
+  private var hasRecordedClients: Bool {
+    state.withLock { $0.clients.values.contains { $0.isRecorded } }
+  }
+
+  private func notify(_ event: Event, onlyPolled: Bool = false) {
     let clients = state.withLock { state in
       switch event {
       case .connected: (state.isConnected, state.failure) = (true, nil)
       case .failed(let error): (state.isConnected, state.failure) = (false, error)
-      case .notified, .found, .safety: break
+      case .recorded, .found, .safety: break
       }
-      return Array(state.clients.values)
+      return state.clients.values.filter { !onlyPolled || !$0.isRecorded }
     }
     for client in clients { client.client(event) }
   }
@@ -154,12 +186,6 @@ final class ServerMonitor: Sendable {
     }
   }
 
-  private static func listen(_ session: PostgresSession) async throws(PostgresError) {
-    try await session.run(
-      "LISTEN \(PostgresText.quoted(channel))", receiver: ResultReceiver(),
-      limit: session.answerLimit)
-  }
-
   private enum Wake: Sendable {
     case notification
     case time
@@ -171,63 +197,93 @@ final class ServerMonitor: Sendable {
     _ session: PostgresSession, _ monitor: @escaping @Sendable () -> ServerMonitor?,
     whenConnected: () -> Void
   ) async throws(PostgresError) {
-    let (wakes, continuation) = AsyncStream.makeStream(of: Wake.self)
-    // Notifications need no memory, however many arrive before the task reads one.
-    let isNotified = Locked(false)
-    session.onNotification { _ in
-      let isFirst = isNotified.withLock { isNotified in
-        defer { isNotified = true }
-        return !isNotified
-      }
-      if isFirst { continuation.yield(.notification) }
-    }
+    let (wakes, continuation) = AsyncStream.makeStream(
+      of: Wake.self, bufferingPolicy: .bufferingNewest(100))
     session.onLoss { error in continuation.yield(.loss(error)) }
-    var isStandby = try await ServerState.isStandby(session)
-    // A standby server cannot listen.
-    if !isStandby { try await listen(session) }
-    var known = try await ServerState.read(session)
+    var known = ServerState(text: try await ServerState.read(session))
     guard let started = monitor() else { return }
-    started.state.withLock { state in
-      state.canListen = !isStandby
-      state.wake = { continuation.yield(.intervalChanged) }
-    }
+    started.state.withLock { $0.wake = { continuation.yield($0) } }
     whenConnected()
     started.notify(.connected)
-    let (clock, safety) = (started.clock, started.intervals.safety)
-    var timer = clock.call(after: started.interval) { continuation.yield(.time) }
+    let (clock, intervals) = (started.clock, started.intervals)
+    var (lastSafety, lastPoll, lastRecord) = (clock.now, clock.now, clock.now)
+    var timer = clock.call(after: started.interval(after: .zero)) { continuation.yield(.time) }
     defer { timer.cancel() }
-    var lastSafety = clock.now
     // Release the monitor while the task waits.
     await Task.yield()
     for await wake in wakes {
       if Task.isCancelled { return }
-      switch wake {
-      case .loss(let error): throw error
-      case .notification:
-        isNotified.withLock { $0 = false }
-        monitor()?.notify(.notified)
-      case .intervalChanged:
-        guard let interval = monitor()?.interval else { return }
-        timer = clock.call(after: interval) { continuation.yield(.time) }
-      case .time:
-        let now = try await ServerState.read(session)
-        if isStandby, !ServerState.isOfStandby(now) {
-          // The standby server was promoted. Its change triggers can be used from now on.
-          try await listen(session)
-          isStandby = false
-          monitor()?.state.withLock { $0.canListen = true }
-          monitor()?.notify(.connected)
-        }
-        guard let monitor = monitor() else { return }
-        if lastSafety.duration(to: clock.now) >= safety {
-          lastSafety = clock.now
-          monitor.notify(.safety)
-        } else if now != known {
-          monitor.notify(.found(state: now))
-        }
-        known = now
-        timer = clock.call(after: monitor.interval) { continuation.yield(.time) }
+      if case .loss(let error) = wake { throw error }
+      // A client may have begun to need records after the last look.
+      if case .intervalChanged = wake { known.objects = nil }
+      guard let needsRecords = monitor()?.hasRecordedClients else { return }
+      let now = try await ServerState.look(session, since: known, records: needsRecords)
+      guard let monitor = monitor() else { return }
+      let tables = known.objects == nil ? nil : now.tables
+      let hasRecords = tables.map { !$0.isEmpty } ?? true
+      if lastSafety.duration(to: clock.now) >= intervals.safety {
+        lastSafety = clock.now
+        monitor.notify(.safety)
+      } else if known.isStandby, !now.isStandby {
+        // The standby server was promoted.
+        monitor.notify(.connected)
+      } else if needsRecords, known.objects != nil, now.objects != known.objects {
+        // It may be that nothing is recorded any more.
+        monitor.notify(.connected)
+      } else if needsRecords, hasRecords {
+        monitor.notify(.recorded(tables: tables))
       }
+      if needsRecords, hasRecords { lastRecord = clock.now }
+      if known.polled != now.text, lastPoll.duration(to: clock.now) >= intervals.polling {
+        (known.polled, lastPoll) = (now.text, clock.now)
+        monitor.notify(.found, onlyPolled: true)
+      }
+      known = ServerState(text: now.text, polled: known.polled, objects: now.objects)
+      timer.cancel()
+      let interval = monitor.interval(after: lastRecord.duration(to: clock.now))
+      timer = clock.call(after: interval) { continuation.yield(.time) }
+    }
+  }
+
+  // MARK: Listening
+
+  /// Listens until the task is canceled.
+  private static func listen(
+    _ connectionString: ConnectionString, _ options: PostgresOptions, _ clock: AnyClock,
+    _ monitor: @escaping @Sendable () -> ServerMonitor?
+  ) async {
+    var backoff = ConnectionBackoff()
+    while !Task.isCancelled {
+      do throws(PostgresError) {
+        let session = try await PostgresSession.connect(connectionString, options: options)
+        defer { session.close() }
+        let (wakes, continuation) = AsyncStream.makeStream(
+          of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        session.onNotification { _ in continuation.yield() }
+        session.onLoss { _ in continuation.finish() }
+        // Servers before version 14 have no such setting.
+        _ = try? await session.run(
+          "SET idle_session_timeout = 0", receiver: ResultReceiver(), limit: session.answerLimit)
+        try await session.run(
+          "LISTEN \(PostgresText.quoted(channel))", receiver: ResultReceiver(),
+          limit: session.answerLimit)
+        let wake = { (isListening: Bool, wake: Wake) in
+          guard let monitor = monitor() else { return }
+          monitor.state.withLock { state in
+            state.isListening = isListening
+            return state.wake
+          }?(wake)
+        }
+        // Writes before this moment are found by the next look.
+        wake(true, .notification)
+        backoff.succeeded()
+        for await _ in wakes { wake(true, .notification) }
+        wake(false, .intervalChanged)
+      } catch {
+        if Task.isCancelled { return }
+      }
+      let interval = backoff.failed(random: .random(in: 0..<1))
+      try? await clock.sleep(until: clock.now.advanced(by: interval), tolerance: nil)
     }
   }
 }
@@ -238,7 +294,22 @@ final class ServerMonitor: Sendable {
 /// leaves the list of running transactions, or raises its end. The position in the write-ahead log is not sufficient
 /// there, because it moves before the transaction is visible. On a standby server, the snapshot does not list the
 /// running transactions, and the position moves after the transaction is visible.
-enum ServerState {
+struct ServerState: Sendable {
+  /// The state, as text.
+  var text: String
+  /// The state at the last look for new transactions.
+  var polled: String
+  /// The state of the objects of the change triggers, or `nil` if it is not known.
+  var objects: String?
+  /// The tables with new records, or `nil` if there may be records of any table.
+  var tables: Set<UInt32>? = []
+
+  init(text: String, polled: String? = nil, objects: String? = nil) {
+    self.text = text
+    self.polled = polled ?? text
+    self.objects = objects
+  }
+
   static let sql = """
     SELECT pg_catalog.pg_current_snapshot()::pg_catalog.text || \
     CASE WHEN pg_catalog.pg_is_in_recovery() \
@@ -246,8 +317,59 @@ enum ServerState {
     ELSE '' END
     """
 
-  /// Returns a Boolean value that indicates whether a standby server has this state.
-  static func isOfStandby(_ state: String) -> Bool { state.contains(" ") }
+  /// A Boolean value that indicates whether a standby server has this state.
+  var isStandby: Bool { text.contains(" ") }
+
+  /// The largest number of records that a look reads.
+  private static let recordLimit = 1000
+
+  /// A query for the records that were not visible in the snapshot `$1` and are now.
+  ///
+  /// It finds them by the index: records of transactions that began after the snapshot, or ran in it.
+  static func recordsSQL(_ columns: String, of condition: String = "true", limit: Int) -> String {
+    """
+    (SELECT \(columns) FROM swappable.record r
+      WHERE r.xid >= pg_catalog.pg_snapshot_xmax($1::pg_catalog.pg_snapshot) AND \(condition)
+      ORDER BY r.xid LIMIT \(limit))
+    UNION ALL
+    (SELECT \(columns) FROM swappable.record r
+      WHERE r.xid = ANY (ARRAY(SELECT pg_catalog.pg_snapshot_xip($1::pg_catalog.pg_snapshot)))
+        AND \(condition)
+      LIMIT \(limit))
+    """
+  }
+
+  /// A query for the state, the state of the objects of the change triggers, and the tables with new records.
+  static let lookSQL = """
+    SELECT (\(sql)), \(QueryAnalyzer.objectsSQL), pg_catalog.count(c.relation),
+      pg_catalog.string_agg(DISTINCT c.relation::pg_catalog.text, ' ')
+    FROM (\(recordsSQL("r.relation", limit: recordLimit))) c
+    """
+
+  /// Reads the state, and the tables with records that were not visible in an earlier state.
+  ///
+  /// - Parameter records: A Boolean value that indicates whether a client needs the records.
+  static func look(
+    _ session: PostgresSession, since known: ServerState, records: Bool
+  ) async throws(PostgresError) -> ServerState {
+    guard records, !known.isStandby else { return ServerState(text: try await read(session)) }
+    do throws(PostgresError) {
+      let rows = try await session.texts(lookSQL, [.text(known.text)], columns: 4)
+      guard let row = rows.first else { throw .unexpectedAnswer("no row", sql: lookSQL) }
+      var state = ServerState(text: row[0] ?? "", objects: row[1] ?? "")
+      let tables = (row[3] ?? "").split(separator: " ").compactMap { UInt32($0) }
+      // The relation 0 marks records that were pruned.
+      let isComplete = (row[2].flatMap { Int($0) } ?? 0) < recordLimit && !tables.contains(0)
+      state.tables = isComplete ? Set(tables) : nil
+      return state
+    } catch {
+      if error.endsConnection || error.code == .canceled { throw error }
+      // The records were removed, or this role may not read them any more.
+      var state = ServerState(text: try await read(session), objects: "\(error.code)")
+      state.tables = []
+      return state
+    }
+  }
 
   static func read(_ session: PostgresSession) async throws(PostgresError) -> String {
     try await value(of: sql, session)

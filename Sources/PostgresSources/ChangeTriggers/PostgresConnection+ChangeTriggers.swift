@@ -1,0 +1,454 @@
+import SwappablePrimitives
+
+/// What was done with the change triggers of a table.
+public struct ChangeTriggerResult: Sendable, Hashable, CustomStringConvertible {
+  /// The kind of a result.
+  public enum Action: String, Sendable, Hashable {
+    /// The table had no change triggers.
+    case installed
+    /// The triggers did not fit the table or this version, and were replaced.
+    case repaired
+    /// Everything was as it should be.
+    case unchanged
+    /// The triggers were removed.
+    case removed
+  }
+
+  /// The name of the table, with its schema unless that is `public`.
+  public let table: String
+
+  /// What was done.
+  public let action: Action
+
+  /// A sentence about the reason, or about what the triggers record.
+  public let remark: String
+
+  /// The table, the action and the remark, on one line.
+  public var description: String { "\(table): \(action). \(remark)" }
+}
+
+/// How often and how long an installation of change triggers tries to lock a table.
+///
+/// While it waits for a lock, all other writers of the table wait behind it. It therefore waits for a short time only,
+/// and tries again after a pause that grows from one lock timeout to 20.
+public struct ChangeTriggerLocking: Sendable, Hashable {
+  /// The longest time that writers wait behind one attempt.
+  public var timeout: Duration
+
+  /// The largest number of attempts for each table, at least 1.
+  public var attempts: Int
+
+  /// Creates the limits of an installation.
+  ///
+  /// - Parameters:
+  ///   - timeout: The longest time that writers wait behind one attempt, at least 1 millisecond.
+  ///   - attempts: The largest number of attempts for each table, at least 1.
+  public init(timeout: Duration = .milliseconds(100), attempts: Int = 20) {
+    precondition(
+      timeout >= .milliseconds(1) && attempts >= 1,
+      "timeout must be at least 1 millisecond, but is \(timeout), and attempts at least 1, but is "
+        + "\(attempts)")
+    self.timeout = timeout
+    self.attempts = attempts
+  }
+}
+
+extension PostgresConnection {
+  /// Creates triggers that record which rows of some tables were written.
+  ///
+  /// Without them, a data source reads its whole result after each change of the database. With them, it looks for
+  /// records 10 times a second while there are writes, and reads only the rows with these keys. A trigger never makes a
+  /// write fail, whatever happens to the table, its key, or the objects in the schema `swappable`. It costs a writer time,
+  /// which the guide lists.
+  ///
+  /// The method also includes partitions and children. It changes one table at a time, each in a transaction of its own.
+  /// Call it again after a primary key was changed, a partition was added, or a dump was restored: it replaces what does
+  /// not fit, and changes nothing else.
+  ///
+  /// The role must own the tables, and may create schemas. The owner of the schema `swappable` can install triggers on
+  /// tables of another role only if it may create triggers there. The error of a second owner contains the grants that
+  /// this role needs. For other roles, ``changeTriggersSQL(on:wakesReaders:readers:)`` returns SQL for an administrator.
+  ///
+  /// - Parameters:
+  ///   - tables: The names of the tables, as in SQL: `item`, `shop.item`, or `"Item"`.
+  ///   - wakesReaders: A Boolean value that indicates whether each commit also notifies readers that listen. Then a
+  ///     change is seen after about 2 milliseconds instead of 100. The server takes one lock for all commits that
+  ///     notify, so many writers become many times slower, and `PREPARE TRANSACTION` fails.
+  ///   - readers: The roles that may read the records. Data sources of other roles look for changes at an interval.
+  ///   - locking: How often and how long to wait for a table that others write.
+  /// - Returns: What was done with each table.
+  /// - Throws: A ``PostgresError``. If a table is locked for too long, it names the table, the sessions that hold the
+  ///   lock, and the tables that are done. These stay.
+  @discardableResult
+  public func installChangeTriggers(
+    on tables: [String], wakesReaders: Bool = false, readers: [String] = [],
+    locking: ChangeTriggerLocking = ChangeTriggerLocking()
+  ) async throws(PostgresError) -> [ChangeTriggerResult] {
+    try await withSession { session throws(PostgresError) in
+      let installer = ChangeTriggerInstaller(session: session, locking: locking)
+      return try await installer.install(on: tables, wakesReaders: wakesReaders, readers: readers)
+    }
+  }
+
+  /// Removes the change triggers of some tables, or of all tables.
+  ///
+  /// Writers continue: the triggers of all tables are removed before the objects that they use. Data sources look for
+  /// changes at an interval afterwards.
+  ///
+  /// - Parameters:
+  ///   - tables: The names of the tables, or `nil` for all tables and the schema `swappable`.
+  ///   - locking: How often and how long to wait for a table that others use.
+  /// - Returns: What was done with each table.
+  /// - Throws: A ``PostgresError``, as ``installChangeTriggers(on:wakesReaders:readers:locking:)`` does.
+  @discardableResult
+  public func uninstallChangeTriggers(
+    on tables: [String]? = nil, locking: ChangeTriggerLocking = ChangeTriggerLocking()
+  ) async throws(PostgresError) -> [ChangeTriggerResult] {
+    try await withSession { session throws(PostgresError) in
+      let installer = ChangeTriggerInstaller(session: session, locking: locking)
+      return try await installer.uninstall(on: tables)
+    }
+  }
+
+  /// Returns what an installation would do with some tables, without changing anything.
+  ///
+  /// - Parameter tables: The names of the tables, or `nil` for all tables with change triggers.
+  /// - Returns: What ``installChangeTriggers(on:wakesReaders:readers:locking:)`` would do with each table.
+  public func changeTriggerStatus(
+    on tables: [String]? = nil
+  ) async throws(PostgresError) -> [ChangeTriggerResult] {
+    try await withSession { session throws(PostgresError) in
+      try await ChangeTriggerInstaller(session: session).status(of: tables)
+    }
+  }
+
+  /// Returns the SQL of ``installChangeTriggers(on:wakesReaders:readers:locking:)``, without running it.
+  ///
+  /// - Parameters:
+  ///   - tables: The names of the tables, as in SQL.
+  ///   - wakesReaders: A Boolean value that indicates whether each commit also notifies readers that listen.
+  ///   - readers: The roles that may read the records.
+  /// - Returns: Statements for `psql` or another tool, with a transaction for each table. If everything fits, there are
+  ///   none.
+  public func changeTriggersSQL(
+    on tables: [String], wakesReaders: Bool = false, readers: [String] = []
+  ) async throws(PostgresError) -> String {
+    try await withSession { session throws(PostgresError) in
+      let installer = ChangeTriggerInstaller(session: session)
+      return try await installer.sql(on: tables, wakesReaders: wakesReaders, readers: readers)
+    }
+  }
+}
+
+/// Installs and removes change triggers, one table at a time.
+struct ChangeTriggerInstaller {
+  let session: PostgresSession
+  var locking = ChangeTriggerLocking()
+
+  // MARK: Installation
+
+  func install(
+    on names: [String], wakesReaders: Bool, readers: [String]
+  ) async throws(PostgresError) -> [ChangeTriggerResult] {
+    let tables = try await ChangeTriggers.tables(named: names, session)
+    try await installCommonObjects(readers: readers)
+    var results: [ChangeTriggerResult] = []
+    for table in tables {
+      try await inAttempts(on: table, after: results) { () throws(PostgresError) in
+        // The table may have changed since.
+        guard let table = try await ChangeTriggers.tables([table.oid], session).first else { return }
+        let result = Self.result(table, wakesReaders: wakesReaders)
+        if result.action != .unchanged {
+          let function = table.function ?? ChangeTriggers.makeFunctionName()
+          try await session.run(
+            ChangeTriggers.installSQL(table, function: function, wakesReaders: wakesReaders),
+            receiver: ResultReceiver())
+        }
+        results.append(result)
+      }
+    }
+    try await removeUnused()
+    return results
+  }
+
+  func sql(
+    on names: [String], wakesReaders: Bool, readers: [String]
+  ) async throws(PostgresError) -> String {
+    let tables = try await ChangeTriggers.tables(named: names, session)
+    var parts: [String] = []
+    if let sql = try await commonSQL(readers: readers) {
+      parts.append(Self.transaction(sql))
+    }
+    for table in tables
+    where Self.result(table, wakesReaders: wakesReaders).action != .unchanged {
+      let function = table.function ?? ChangeTriggers.makeFunctionName()
+      parts.append(
+        Self.transaction(
+          "SET LOCAL lock_timeout = \(locking.timeout.milliseconds);\n"
+            + ChangeTriggers.installSQL(table, function: function, wakesReaders: wakesReaders)))
+    }
+    return parts.joined(separator: "\n")
+  }
+
+  private static func transaction(_ sql: String) -> String { "BEGIN;\n\(sql)\nCOMMIT;\n" }
+
+  func status(of names: [String]?) async throws(PostgresError) -> [ChangeTriggerResult] {
+    let tables =
+      if let names {
+        try await ChangeTriggers.tables(named: names, session)
+      } else {
+        try await ChangeTriggers.installedTables(session)
+      }
+    return tables.map { Self.result($0, wakesReaders: $0.arguments.dropFirst().first == "wake") }
+  }
+
+  /// Returns what must be done with a table.
+  private static func result(
+    _ table: ChangeTriggers.Table, wakesReaders: Bool
+  ) -> ChangeTriggerResult {
+    func result(_ action: ChangeTriggerResult.Action, _ remark: String) -> ChangeTriggerResult {
+      ChangeTriggerResult(table: table.shortName, action: action, remark: remark)
+    }
+    let records =
+      if table.hasForeignChild {
+        "Writes are recorded without keys, because a partition is a foreign table."
+      } else if table.keyColumns.isEmpty {
+        "Writes are recorded without keys, because no primary key has a supported type."
+      } else {
+        "The keys of changed rows are recorded (\(table.keyColumns.joined(separator: ", ")))."
+      }
+    if table.triggers.isEmpty { return result(.installed, records) }
+    let arguments = ChangeTriggers.arguments(table, wakesReaders: wakesReaders)
+    if table.arguments.first != ChangeTriggers.version || table.function == nil {
+      return result(.repaired, "The triggers were those of another version or table. \(records)")
+    }
+    guard table.isComplete else {
+      return result(.repaired, "A trigger was missing or disabled. \(records)")
+    }
+    guard table.arguments.last.map({ $0.hasSameBytes(as: arguments[2]) }) == true else {
+      return result(.repaired, "The primary key has changed. \(records)")
+    }
+    guard table.arguments.elementsEqual(arguments, by: { $0.hasSameBytes(as: $1) }) else {
+      return result(
+        .repaired, "Commits \(wakesReaders ? "now" : "no longer") wake readers. \(records)")
+    }
+    let body = ChangeTriggers.body(table, wakesReaders: wakesReaders)
+    guard table.body?.hasSameBytes(as: body) == true else {
+      return result(.repaired, "The function of the triggers was changed. \(records)")
+    }
+    return result(.unchanged, records)
+  }
+
+  // MARK: Common objects
+
+  private func installCommonObjects(readers: [String]) async throws(PostgresError) {
+    if try await commonSQL(readers: readers) == nil { return }
+    try await inAttempts(on: nil, after: []) { () throws(PostgresError) in
+      // Only one program at a time creates the objects, and another one may have done it meanwhile.
+      try await session.run(
+        "SELECT pg_catalog.pg_advisory_xact_lock(\(ChangeTriggers.lockKey))",
+        receiver: ResultReceiver())
+      guard let sql = try await commonSQL(readers: readers) else { return }
+      try await session.run(sql, receiver: ResultReceiver())
+    }
+  }
+
+  /// Returns the statements that create or repair the common objects, or `nil` if everything fits.
+  private func commonSQL(readers: [String]) async throws(PostgresError) -> String? {
+    let found = try await session.texts(
+      """
+      SELECT pg_catalog.pg_get_userbyid(n.nspowner), pg_catalog.pg_has_role(n.nspowner, 'USAGE'),
+        (\(ChangeTriggers.shapeSQL)), pg_catalog.has_schema_privilege(n.oid, 'CREATE'),
+        pg_catalog.bool_and(pg_catalog.has_table_privilege(r.oid, 'INSERT')
+          AND pg_catalog.has_table_privilege(r.oid, 'SELECT')), current_user
+      FROM pg_catalog.pg_namespace n
+      LEFT JOIN pg_catalog.pg_class r ON r.relnamespace = n.oid AND r.relname = 'record'
+      WHERE n.nspname = 'swappable'
+      GROUP BY n.oid
+      """, columns: 6)
+    guard let row = found.first, let owner = row[0] else {
+      let sql = [ChangeTriggers.schemaSQL, ChangeTriggers.tablesSQL, ChangeTriggers.functionsSQL]
+      return (sql + readers.map(ChangeTriggers.readerSQL)).joined(separator: "\n")
+    }
+    let hasShape = row[2] == ChangeTriggers.shape
+    guard row[1] == "t" else {
+      if hasShape, row[3] == "t", row[4] == "t" { return nil }
+      let role = row[5] ?? ""
+      throw PostgresError(
+        .privilege, "the schema swappable belongs to the role \(owner), and \(role) may not use it",
+        help: "let \(owner) run \(ChangeTriggers.ownerSQL(role))")
+    }
+    let objects = try await session.texts(
+      """
+      SELECT p.proname FROM pg_catalog.pg_proc p
+      WHERE p.pronamespace = pg_catalog.to_regnamespace('swappable')
+        AND pg_catalog.strpos($1, p.prosrc) > 0 AND p.proname IN ('prune', 'maintain')
+      UNION ALL SELECT c.relname FROM pg_catalog.pg_class c
+      WHERE c.relnamespace = pg_catalog.to_regnamespace('swappable') AND c.relname = 'epoch'
+      """, [.text(ChangeTriggers.functionsSQL)], columns: 1
+    ).map { $0[0] }
+    var sql: [String] = []
+    if !hasShape || !objects.contains("epoch") {
+      sql = ["DROP TABLE IF EXISTS swappable.record, swappable.epoch;", ChangeTriggers.tablesSQL]
+    }
+    let isComplete = sql.isEmpty && objects.count == 3
+    var isHere = false
+    if isComplete { isHere = try await hasEpoch() }
+    if !isHere { sql.append(ChangeTriggers.functionsSQL) }
+    let missing = try await session.texts(
+      """
+      SELECT r.rolname FROM pg_catalog.pg_roles r
+      LEFT JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass('swappable.record')
+      WHERE (r.rolname = ANY ($1::pg_catalog.text[])
+          -- The readers of an older version, or of a table that is made again.
+          OR EXISTS (SELECT FROM pg_catalog.pg_class o,
+              pg_catalog.aclexplode(o.relacl) a
+            WHERE o.relnamespace = pg_catalog.to_regnamespace('swappable')
+              AND o.relname IN ('change', 'record') AND a.grantee = r.oid
+              AND a.privilege_type = 'SELECT' AND a.grantee <> o.relowner))
+        AND ($2 OR NOT (
+          COALESCE(pg_catalog.has_schema_privilege(r.oid,
+            pg_catalog.to_regnamespace('swappable')::pg_catalog.oid, 'USAGE'), false)
+          AND COALESCE(pg_catalog.has_table_privilege(r.oid, c.oid, 'SELECT'), false)))
+      ORDER BY 1
+      """,
+      [
+        .array(readers.map { .text($0) }),
+        .boolean(sql.contains(ChangeTriggers.tablesSQL)),
+      ], columns: 1
+    ).compactMap { $0[0] }
+    // An unknown role is the server's to refuse.
+    let known = try await session.texts("SELECT rolname FROM pg_catalog.pg_roles", columns: 1)
+    let unknown = readers.filter { reader in !known.contains { $0[0]?.hasSameBytes(as: reader) == true } }
+    sql += (missing + unknown).map(ChangeTriggers.readerSQL)
+    return sql.isEmpty ? nil : sql.joined(separator: "\n")
+  }
+
+  /// Returns a Boolean value that indicates whether the records are those of this database.
+  private func hasEpoch() async throws(PostgresError) -> Bool {
+    try await !session.texts(
+      "SELECT epoch FROM swappable.epoch WHERE cluster = \(ChangeTriggers.clusterSQL)", columns: 1
+    ).isEmpty
+  }
+
+  // MARK: Removal
+
+  func uninstall(on names: [String]?) async throws(PostgresError) -> [ChangeTriggerResult] {
+    let tables =
+      if let names {
+        try await ChangeTriggers.tables(named: names, session)
+      } else {
+        try await ChangeTriggers.installedTables(session)
+      }
+    var results: [ChangeTriggerResult] = []
+    for table in tables where !table.triggers.isEmpty || table.function != nil {
+      try await inAttempts(on: table, after: results) { () throws(PostgresError) in
+        guard let table = try await ChangeTriggers.tables([table.oid], session).first else { return }
+        try await session.run(ChangeTriggers.uninstallSQL(table), receiver: ResultReceiver())
+        results.append(
+          ChangeTriggerResult(
+            table: table.shortName, action: .removed, remark: "Writes are no longer recorded."))
+      }
+    }
+    if names == nil {
+      // No trigger uses the objects any more.
+      try await inAttempts(on: nil, after: results) { () throws(PostgresError) in
+        try await session.run(
+          "DROP SCHEMA IF EXISTS swappable CASCADE", receiver: ResultReceiver())
+      }
+    } else {
+      try await removeUnused()
+    }
+    return results
+  }
+
+  /// Removes the objects that no trigger uses, if this role may.
+  private func removeUnused() async throws(PostgresError) {
+    for row in try await session.texts(ChangeTriggers.unusedSQL, columns: 1) {
+      guard let sql = row[0] else { continue }
+      do throws(PostgresError) {
+        try await inAttempts(on: nil, after: []) { () throws(PostgresError) in
+          try await session.run(sql, receiver: ResultReceiver())
+        }
+      } catch {
+        // Readers of an older version may use them. The next installation removes them.
+        if error.endsConnection || error.code == .canceled { throw error }
+      }
+    }
+  }
+
+  // MARK: Attempts
+
+  /// Runs a closure in a transaction that waits for locks for a short time, and again if that was too short.
+  private func inAttempts(
+    on table: ChangeTriggers.Table?, after done: [ChangeTriggerResult],
+    _ body: () async throws(PostgresError) -> Void
+  ) async throws(PostgresError) {
+    // Inside a transaction of the caller, a savepoint belongs to it.
+    let isInside = await session.transactionStatus() != LibPQ.isIdle
+    let (begin, end, undo) =
+      isInside
+      ? (
+        "SAVEPOINT swappable", "RELEASE swappable", "ROLLBACK TO swappable; RELEASE swappable"
+      )
+      : ("BEGIN READ WRITE", "COMMIT", "ROLLBACK")
+    var attempt = 1
+    while true {
+      do throws(PostgresError) {
+        try await session.run(
+          "\(begin); SET LOCAL lock_timeout = \(locking.timeout.milliseconds)",
+          receiver: ResultReceiver())
+        try await body()
+        return try await session.run(
+          isInside ? "SET LOCAL lock_timeout TO DEFAULT; \(end)" : end, receiver: ResultReceiver())
+      } catch {
+        await Task { _ = try? await session.run(undo, receiver: ResultReceiver()) }.value
+        guard error.code == .lockTimeout || error.code == .deadlock else { throw error }
+        if attempt == locking.attempts { throw await explained(error, table, done) }
+        do {
+          try await Task.sleep(for: locking.timeout * min(attempt, 20))
+        } catch {
+          throw .canceledBeforeStart
+        }
+        attempt += 1
+      }
+    }
+  }
+
+  /// Adds the sessions that hold a lock, and the tables that are done, to an error.
+  private func explained(
+    _ error: PostgresError, _ table: ChangeTriggers.Table?, _ done: [ChangeTriggerResult]
+  ) async -> PostgresError {
+    let name = table?.shortName ?? "swappable.record"
+    let holders =
+      (try? await session.texts(
+        """
+        SELECT DISTINCT COALESCE(
+          'the prepared transaction ' || pg_catalog.quote_literal(x.gid),
+          'the session ' || l.pid || COALESCE(' of ' || a.usename, '')
+            || COALESCE(' (' || NULLIF(a.application_name, '') || ')', '')
+            || COALESCE(', ' || a.state, '')
+            || COALESCE(' since ' || pg_catalog.to_char(a.state_change, 'HH24:MI:SS'), ''))
+        FROM pg_catalog.pg_locks l
+        LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid
+        LEFT JOIN pg_catalog.pg_prepared_xacts x
+          ON l.pid IS NULL AND l.virtualtransaction = '-1/' || x.transaction
+        WHERE l.granted AND l.locktype = 'relation'
+          AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d
+            WHERE d.datname = pg_catalog.current_database())
+          AND l.relation = $1::pg_catalog.regclass AND l.mode <> 'AccessShareLock'
+          AND l.pid IS DISTINCT FROM pg_catalog.pg_backend_pid()
+        LIMIT 5
+        """, [.text(table.map { String($0.oid) } ?? "swappable.record")], columns: 1)) ?? []
+    let names = holders.compactMap { $0[0] }
+    let waited = locking.timeout * locking.attempts
+    var error = PostgresError(
+      .lockTimeout,
+      "\(name) could not be locked in \(locking.attempts) attempts of \(locking.timeout)"
+        + (names.isEmpty ? "" : ", because it is used by \(names.joined(separator: " and "))"),
+      help: "end the transaction, or try again with more attempts than \(waited) in total"
+        + (done.isEmpty ? "" : "; done: \(done.map(\.table).joined(separator: ", "))"))
+    error.sqlState = "55P03"
+    return error
+  }
+}
