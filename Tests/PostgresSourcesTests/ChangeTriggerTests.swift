@@ -22,7 +22,7 @@ import Testing
     try await database.connection.query(sql) { try Item($0) }
   }
 
-  @Test func `a notification leads to a read of the changed keys only`() async throws {
+  @Test func `a record leads to a read of the changed keys only`() async throws {
     let database = try await TestDatabase(Self.table)
     try await database.connection.installChangeTriggers(on: ["item"])
     let source = try PostgresDataSource(pool: try makePool(database), sql: Self.sql) {
@@ -32,7 +32,7 @@ import Testing
     try await recorder.wait(for: try await rows(database))
     let explanation = try await source.explainQuery()
     #expect(explanation.mode == .keyed, "\(explanation)")
-    #expect(explanation.wakeup == .notification)
+    #expect(explanation.wakeup == .records)
     #expect(source.status.diagnostics.isEmpty, "\(source.status)")
     for sql in [
       "UPDATE item SET title = 'row 150x' WHERE id = 7", "DELETE FROM item WHERE id = 8",
@@ -62,7 +62,7 @@ import Testing
       try await connection.query(
         """
         SELECT tgname::text AS name FROM pg_trigger WHERE tgname LIKE 'swappable%'
-        UNION ALL SELECT relname::text FROM pg_class WHERE relname IN ('change', 'state')
+        UNION ALL SELECT relname::text FROM pg_class WHERE relname IN ('record', 'epoch') AND relkind = 'r'
         UNION ALL SELECT proname::text FROM pg_proc WHERE pronamespace = to_regnamespace('swappable')
         ORDER BY 1
         """
@@ -75,8 +75,6 @@ import Testing
     #expect(try await objects() == first)
     try await connection.uninstallChangeTriggers(on: ["item"])
     #expect(try await objects().count == 4)
-    try await connection.installChangeTriggers(on: ["item"], recordsKeys: false)
-    #expect(try await objects().contains("swappable_notify"))
     try await connection.uninstallChangeTriggers()
     #expect(try await objects().isEmpty)
   }
@@ -89,20 +87,6 @@ import Testing
       try Item($0)
     }
     #expect(try await source.explainQuery().mode == .keyed)
-  }
-
-  @Test func `without recorded keys, a notification leads to a read of everything`() async throws {
-    let database = try await TestDatabase(Self.table)
-    try await database.connection.installChangeTriggers(on: ["item"], recordsKeys: false)
-    let source = try PostgresDataSource(pool: try makePool(database), sql: Self.sql) {
-      try Item($0)
-    }
-    let recorder = SourceRecorder(source)
-    try await recorder.wait(for: try await rows(database))
-    try await database.connection.execute("DELETE FROM item WHERE id > 10")
-    try await recorder.wait(for: try await rows(database))
-    let explanation = try await source.explainQuery()
-    #expect(explanation.mode == .refetch && explanation.wakeup == .notification, "\(explanation)")
   }
 
   @Test func `a commit that does not touch the tables of the query reads nothing`() async throws {
@@ -129,20 +113,17 @@ import Testing
     }
     let recorder = SourceRecorder(source)
     try await recorder.wait(for: try await rows(database))
-    // One transaction writes, removes the record, and notifies.
-    try await database.connection.transaction {
-      try await database.connection.execute("UPDATE item SET title = 'new' WHERE id = 3")
-    }
+    try await database.connection.execute("UPDATE item SET title = 'new' WHERE id = 3")
     try await recorder.wait(for: try await rows(database))
     let before = source.readCounts
     try await database.connection.transaction {
-      try await database.connection.execute("ALTER TABLE item DISABLE TRIGGER USER")
       try await database.connection.execute("UPDATE item SET title = 'newer' WHERE id = 3")
-      try await database.connection.execute("ALTER TABLE item ENABLE TRIGGER USER")
-      // As if a record of this transaction had been removed.
+      // As if a record of this transaction had been pruned.
       try await database.connection.execute(
-        "UPDATE swappable.state SET pruned = pg_current_xact_id()")
-      try await database.connection.execute("NOTIFY swappable")
+        """
+        WITH gone AS (DELETE FROM swappable.record WHERE xid = pg_current_xact_id() RETURNING xid)
+        INSERT INTO swappable.record (xid, relation, at) SELECT xid, 0, now() FROM gone
+        """)
     }
     try await recorder.wait(for: try await rows(database))
     #expect(source.readCounts.all == before.all + 1)
@@ -159,7 +140,9 @@ import Testing
     try await database.connection.execute("UPDATE item SET title = 'new' WHERE id = 3")
     try await recorder.wait(for: try await rows(database))
     try await database.connection.execute("SELECT swappable.maintain('0 seconds')")
-    let count = try await database.connection.query("SELECT count(*) AS n FROM swappable.change") {
+    let count = try await database.connection.query(
+      "SELECT count(*) AS n FROM swappable.record WHERE relation <> 0"
+    ) {
       try $0.value("n", as: Int.self)
     }
     #expect(count == [0])

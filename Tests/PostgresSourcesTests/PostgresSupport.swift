@@ -28,11 +28,16 @@ struct TestDatabase: Sendable {
 
   var connectionString: String { server.connectionString(database: name) }
 
+  /// Makes a pool.
+  ///
+  /// - Parameter listens: A Boolean value that indicates whether the pool listens to notifications.
   func makePool(
-    polling: Duration = .milliseconds(20), safety: Duration = .seconds(3600)
+    polling: Duration = .milliseconds(20), safety: Duration = .seconds(3600),
+    looking: Duration = .milliseconds(2), listens: Bool = false
   ) throws -> PostgresPool {
     try PostgresPool(
-      connectionString, intervals: PostgresIntervals(polling: polling, safety: safety))
+      connectionString, listeningOn: listens ? connectionString : nil,
+      intervals: PostgresIntervals(polling: polling, safety: safety, looking: looking))
   }
 }
 

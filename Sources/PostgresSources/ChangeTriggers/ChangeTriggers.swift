@@ -60,9 +60,9 @@ enum ChangeTriggers {
     var hasForeignChild = false
     /// The names of the triggers that exist, also those of older versions.
     var triggers: [String] = []
-    /// The function of the triggers if no trigger of another table calls it.
+    /// The function of the triggers if this role may replace it: no trigger of another table calls it.
     var function: String?
-    /// A Boolean value that indicates whether all triggers exist, are enabled, and call `function`.
+    /// A Boolean value that indicates whether all triggers exist, are enabled, and may record.
     var isComplete = false
     /// The arguments of the triggers if they are equal.
     var arguments: [String] = []
@@ -84,15 +84,19 @@ enum ChangeTriggers {
 
   /// The columns and properties of the table of records, as ``shapeSQL`` returns them.
   static let shape = """
-    r 0 id a bigint true, xid  xid8 true, relation  oid true, keys  text[] false, \
+    r 0 2 1 id a bigint true, xid  xid8 true, relation  oid true, keys  text[] false, \
     at  timestamp with time zone true
     """
 
   /// A query that returns the columns of the table of records, and what could make an insertion fail.
   static let shapeSQL = """
-    SELECT c.relkind || ' ' || (c.relchecks + c.relhasrules::integer + c.relhastriggers::integer
+    SELECT c.relkind::pg_catalog.text || ' ' || (c.relchecks + c.relhasrules::integer + c.relhastriggers::integer
         + c.relrowsecurity::integer + c.relispartition::integer) || ' '
-      || pg_catalog.string_agg(a.attname || ' ' || a.attidentity || ' '
+      || (SELECT pg_catalog.count(*) FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid) || ' '
+      || (SELECT pg_catalog.count(*) FROM pg_catalog.pg_sequence s
+          JOIN pg_catalog.pg_depend d ON d.objid = s.seqrelid AND d.deptype = 'i'
+          WHERE d.refobjid = c.oid AND s.seqmax = 9223372036854775807) || ' '
+      || pg_catalog.string_agg(a.attname || ' ' || a.attidentity::pg_catalog.text || ' '
         || pg_catalog.format_type(a.atttypid, NULL) || ' ' || a.attnotnull, ', ' ORDER BY a.attnum)
     FROM pg_catalog.pg_class c
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname = 'swappable'
@@ -110,7 +114,7 @@ enum ChangeTriggers {
 
   static let schemaSQL = """
     CREATE SCHEMA swappable;
-    REVOKE ALL ON SCHEMA swappable FROM PUBLIC;
+    REVOKE ALL ON SCHEMA swappable FROM PUBLIC
     """
 
   static let tablesSQL = """
@@ -123,7 +127,7 @@ enum ChangeTriggers {
     );
     CREATE INDEX record_xid ON swappable.record (xid);
     CREATE INDEX record_pruned ON swappable.record (xid) WHERE relation = 0;
-    CREATE UNLOGGED TABLE swappable.epoch (epoch uuid NOT NULL, cluster text NOT NULL);
+    CREATE UNLOGGED TABLE swappable.epoch (epoch uuid NOT NULL, cluster text NOT NULL)
     """
 
   /// The functions that prune records. Both skip rows that other transactions have locked.
@@ -187,7 +191,7 @@ enum ChangeTriggers {
     END
     $function$;
     REVOKE ALL ON FUNCTION swappable.prune(bigint), swappable.maintain(interval) FROM PUBLIC;
-    SELECT swappable.maintain();
+    SELECT swappable.maintain()
     """
 
   /// The statements that let a role read the records.
@@ -196,7 +200,7 @@ enum ChangeTriggers {
     return """
       GRANT USAGE ON SCHEMA swappable TO \(role);
       GRANT SELECT ON swappable.record, swappable.epoch TO \(role);
-      GRANT EXECUTE ON FUNCTION swappable.maintain(interval) TO \(role);
+      GRANT EXECUTE ON FUNCTION swappable.maintain(interval) TO \(role)
       """
   }
 
@@ -206,7 +210,7 @@ enum ChangeTriggers {
     return """
       GRANT USAGE, CREATE ON SCHEMA swappable TO \(role);
       GRANT SELECT, INSERT ON swappable.record TO \(role);
-      GRANT EXECUTE ON FUNCTION swappable.prune(bigint) TO \(role);
+      GRANT EXECUTE ON FUNCTION swappable.prune(bigint) TO \(role)
       """
   }
 
@@ -232,11 +236,11 @@ enum ChangeTriggers {
       """
       CREATE OR REPLACE FUNCTION \(name)() RETURNS trigger
       LANGUAGE plpgsql SECURITY DEFINER AS \(mark)\(body)\(mark);
-      REVOKE ALL ON FUNCTION \(name)() FROM PUBLIC;
+      REVOKE ALL ON FUNCTION \(name)() FROM PUBLIC
       """
     ]
     lines += table.triggers.map {
-      "DROP TRIGGER \(PostgresText.quoted($0)) ON \(table.quotedName);"
+      "DROP TRIGGER \(PostgresText.quoted($0)) ON \(table.quotedName)"
     }
     let transitions =
       table.recordedColumns.isEmpty && table.hasForeignChild
@@ -251,10 +255,10 @@ enum ChangeTriggers {
       lines.append(
         """
         CREATE TRIGGER \(trigger) AFTER \(event) ON \(table.quotedName)
-        \(transition)FOR EACH STATEMENT EXECUTE FUNCTION \(name)(\(arguments));
+        \(transition)FOR EACH STATEMENT EXECUTE FUNCTION \(name)(\(arguments))
         """)
     }
-    return lines.joined(separator: "\n")
+    return lines.joined(separator: ";\n")
   }
 
   /// The body of the function of a table.
@@ -388,10 +392,11 @@ enum ChangeTriggers {
 
   /// The statements that remove the triggers of a table, and its function.
   static func uninstallSQL(_ table: Table) -> String {
-    (table.triggers.map {
-      "DROP TRIGGER \(PostgresText.quoted($0)) ON \(table.quotedName);"
-    } + [table.function.map { "DROP FUNCTION swappable.\(PostgresText.quoted($0))();" } ?? ""])
-      .joined(separator: "\n")
+    let triggers = table.triggers.map {
+      "DROP TRIGGER \(PostgresText.quoted($0)) ON \(table.quotedName)"
+    }
+    let function = table.function.map { ["DROP FUNCTION swappable.\(PostgresText.quoted($0))()"] }
+    return (triggers + (function ?? [])).joined(separator: ";\n")
   }
 
   /// A query for the functions and tables that no trigger uses: those of removed tables and of older versions.
@@ -427,14 +432,14 @@ enum ChangeTriggers {
   static func keySQL(of relation: String, _ result: String) -> String {
     """
     (SELECT \(result)
-     FROM pg_catalog.pg_index i
-     CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[])
+     FROM pg_catalog.pg_index ki
+     CROSS JOIN LATERAL pg_catalog.unnest(ki.indkey::pg_catalog.int2[])
        WITH ORDINALITY AS k(number, position)
-     JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number
-     JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-     JOIN pg_catalog.pg_namespace tn ON tn.oid = t.typnamespace
-     WHERE i.indrelid = \(relation) AND i.indisprimary AND k.position <= i.indnkeyatts
-     HAVING pg_catalog.bool_and(t.oid = ANY ('\(keyTypes)'::pg_catalog.oid[]) OR t.typtype = 'e'))
+     JOIN pg_catalog.pg_attribute ka ON ka.attrelid = ki.indrelid AND ka.attnum = k.number
+     JOIN pg_catalog.pg_type kt ON kt.oid = ka.atttypid
+     JOIN pg_catalog.pg_namespace kn ON kn.oid = kt.typnamespace
+     WHERE ki.indrelid = \(relation) AND ki.indisprimary AND k.position <= ki.indnkeyatts
+     HAVING pg_catalog.bool_and(kt.oid = ANY ('\(keyTypes)'::pg_catalog.oid[]) OR kt.typtype = 'e'))
     """
   }
 
@@ -444,8 +449,30 @@ enum ChangeTriggers {
       of: relation,
       """
       pg_catalog.string_agg(
-        pg_catalog.format('%I %I.%I', a.attname, tn.nspname, t.typname), ', ' ORDER BY k.position)
+        pg_catalog.format('%I %I.%I', ka.attname, kn.nspname, kt.typname), ', ' ORDER BY k.position)
       """)
+  }
+
+  /// A condition for the triggers `t` with the functions `p` that this module has made, also if their schema was renamed.
+  private static let isOursSQL = """
+    (p.pronamespace = pg_catalog.to_regnamespace('swappable')
+      OR t.tgname = ANY ('{\(triggerNames.joined(separator: ","))}'::pg_catalog.name[])
+        AND pg_catalog.starts_with(p.proname::pg_catalog.text, '\(functionPrefix)'))
+    """
+
+  /// A condition for a role that may record.
+  static func canRecordSQL(_ role: String) -> String {
+    // The name of a relation can be looked up only in schemas that the present role may use.
+    let record = """
+      (SELECT r.oid FROM pg_catalog.pg_class r
+       WHERE r.relnamespace = pg_catalog.to_regnamespace('swappable') AND r.relname = 'record')
+      """
+    let schema = "pg_catalog.to_regnamespace('swappable')::pg_catalog.oid"
+    return """
+      pg_catalog.has_schema_privilege(\(role), \(schema), 'USAGE')
+        AND pg_catalog.has_table_privilege(\(role), \(record), 'INSERT')
+        AND pg_catalog.has_table_privilege(\(role), \(record), 'SELECT')
+      """
   }
 
   /// Finds tables, their partitions and their children, their primary keys and triggers.
@@ -460,8 +487,8 @@ enum ChangeTriggers {
       JOIN pg_catalog.pg_inherits i ON i.inhparent = d.oid
     )
     SELECT c.oid, n.nspname, c.relname, c.relkind, c.relpersistence,
-      \(keySQL(of: "c.oid", "pg_catalog.array_agg(a.attname::pg_catalog.text ORDER BY k.position)")),
-      \(keySQL(of: "c.oid", "pg_catalog.array_agg((t.typlen = -1)::pg_catalog.text ORDER BY k.position)")),
+      \(keySQL(of: "c.oid", "pg_catalog.array_agg(ka.attname::pg_catalog.text ORDER BY k.position)")),
+      \(keySQL(of: "c.oid", "pg_catalog.array_agg((kt.typlen = -1)::pg_catalog.text ORDER BY k.position)")),
       \(keyTextSQL(of: "c.oid")),
       EXISTS (SELECT FROM descendant d JOIN pg_catalog.pg_class f ON f.oid = d.oid
         WHERE d.ancestor = c.oid AND f.relkind = 'f'),
@@ -471,18 +498,25 @@ enum ChangeTriggers {
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     LEFT JOIN LATERAL (
       SELECT pg_catalog.array_agg(t.tgname::pg_catalog.text) AS names,
-        pg_catalog.min(p.proname::pg_catalog.text) FILTER (WHERE NOT EXISTS (
-          SELECT FROM pg_catalog.pg_trigger o WHERE o.tgfoid = t.tgfoid AND o.tgrelid <> t.tgrelid
-        ) AND pg_catalog.starts_with(p.proname::pg_catalog.text, '\(functionPrefix)')) AS function,
-        pg_catalog.count(*) FILTER (WHERE t.tgenabled IN ('O', 'A')
-          AND t.tgname = ANY ('{\(triggerNames.joined(separator: ","))}'::pg_catalog.name[])
-          AND p.prosecdef) = 4
+        pg_catalog.min(t.proname::pg_catalog.text) FILTER (WHERE t.isexclusive
+          AND pg_catalog.pg_has_role(t.proowner, 'USAGE')) AS function,
+        pg_catalog.count(*) FILTER (WHERE t.tgenabled IN ('O', 'A') AND t.isexclusive
+          AND t.prosecdef) = 4
           AND pg_catalog.count(*) = 4 AND pg_catalog.count(DISTINCT t.tgfoid) = 1 AS iscomplete,
         CASE WHEN pg_catalog.count(DISTINCT t.tgargs) = 1
           THEN pg_catalog.min(pg_catalog.encode(t.tgargs, 'hex')) END AS arguments,
-        pg_catalog.min(p.prosrc) AS body
-      FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
-      WHERE t.tgrelid = c.oid AND p.pronamespace = pg_catalog.to_regnamespace('swappable')
+        pg_catalog.min(t.prosrc) AS body
+      FROM (
+        SELECT t.*, p.proname, p.proowner, p.prosecdef, p.prosrc,
+          -- Whether only this table calls the function, and its owner may record.
+          p.pronamespace = pg_catalog.to_regnamespace('swappable')
+            AND pg_catalog.starts_with(p.proname::pg_catalog.text, '\(functionPrefix)')
+            AND NOT EXISTS (SELECT FROM pg_catalog.pg_trigger o
+              WHERE o.tgfoid = t.tgfoid AND o.tgrelid <> t.tgrelid)
+            AND COALESCE(\(canRecordSQL("p.proowner")), false) AS isexclusive
+        FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
+        WHERE t.tgrelid = c.oid AND \(isOursSQL)
+      ) t
     ) g ON true
     ORDER BY pg_catalog.array_position($1::pg_catalog.oid[], c.oid), c.oid
     """
@@ -518,7 +552,7 @@ enum ChangeTriggers {
       """
       SELECT DISTINCT t.tgrelid FROM pg_catalog.pg_trigger t
       JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
-      WHERE p.pronamespace = pg_catalog.to_regnamespace('swappable')
+      WHERE \(isOursSQL)
       """, columns: 1)
     return try await tables(oids.compactMap { $0[0].flatMap { UInt32($0) } }, session)
       .filter { !$0.triggers.isEmpty }

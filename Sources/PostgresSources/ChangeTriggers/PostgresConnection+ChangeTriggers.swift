@@ -156,7 +156,9 @@ struct ChangeTriggerInstaller {
     for table in tables {
       try await inAttempts(on: table, after: results) { () throws(PostgresError) in
         // The table may have changed since.
-        guard let table = try await ChangeTriggers.tables([table.oid], session).first else { return }
+        guard let table = try await ChangeTriggers.tables([table.oid], session).first else {
+          return
+        }
         let result = Self.result(table, wakesReaders: wakesReaders)
         if result.action != .unchanged {
           let function = table.function ?? ChangeTriggers.makeFunctionName()
@@ -176,9 +178,11 @@ struct ChangeTriggerInstaller {
   ) async throws(PostgresError) -> String {
     let tables = try await ChangeTriggers.tables(named: names, session)
     var parts: [String] = []
-    if let sql = try await commonSQL(readers: readers) {
-      parts.append(Self.transaction(sql))
+    var common: String?
+    try await inAttempts(on: nil, after: []) { () throws(PostgresError) in
+      common = try await commonSQL(readers: readers)
     }
+    if let common { parts.append(Self.transaction(common)) }
     for table in tables
     where Self.result(table, wakesReaders: wakesReaders).action != .unchanged {
       let function = table.function ?? ChangeTriggers.makeFunctionName()
@@ -190,7 +194,7 @@ struct ChangeTriggerInstaller {
     return parts.joined(separator: "\n")
   }
 
-  private static func transaction(_ sql: String) -> String { "BEGIN;\n\(sql)\nCOMMIT;\n" }
+  private static func transaction(_ sql: String) -> String { "BEGIN;\n\(sql);\nCOMMIT;\n" }
 
   func status(of names: [String]?) async throws(PostgresError) -> [ChangeTriggerResult] {
     let tables =
@@ -219,11 +223,13 @@ struct ChangeTriggerInstaller {
       }
     if table.triggers.isEmpty { return result(.installed, records) }
     let arguments = ChangeTriggers.arguments(table, wakesReaders: wakesReaders)
-    if table.arguments.first != ChangeTriggers.version || table.function == nil {
-      return result(.repaired, "The triggers were those of another version or table. \(records)")
+    if table.arguments.first != ChangeTriggers.version {
+      return result(.repaired, "The triggers were those of another version. \(records)")
     }
     guard table.isComplete else {
-      return result(.repaired, "A trigger was missing or disabled. \(records)")
+      return result(
+        .repaired,
+        "A trigger was missing, was disabled, or could not write to swappable.record. \(records)")
     }
     guard table.arguments.last.map({ $0.hasSameBytes(as: arguments[2]) }) == true else {
       return result(.repaired, "The primary key has changed. \(records)")
@@ -242,9 +248,8 @@ struct ChangeTriggerInstaller {
   // MARK: Common objects
 
   private func installCommonObjects(readers: [String]) async throws(PostgresError) {
-    if try await commonSQL(readers: readers) == nil { return }
     try await inAttempts(on: nil, after: []) { () throws(PostgresError) in
-      // Only one program at a time creates the objects, and another one may have done it meanwhile.
+      // Only one program at a time creates the objects.
       try await session.run(
         "SELECT pg_catalog.pg_advisory_xact_lock(\(ChangeTriggers.lockKey))",
         receiver: ResultReceiver())
@@ -268,15 +273,20 @@ struct ChangeTriggerInstaller {
       """, columns: 6)
     guard let row = found.first, let owner = row[0] else {
       let sql = [ChangeTriggers.schemaSQL, ChangeTriggers.tablesSQL, ChangeTriggers.functionsSQL]
-      return (sql + readers.map(ChangeTriggers.readerSQL)).joined(separator: "\n")
+      return (sql + readers.map(ChangeTriggers.readerSQL)).joined(separator: ";\n")
     }
     let hasShape = row[2] == ChangeTriggers.shape
-    guard row[1] == "t" else {
-      if hasShape, row[3] == "t", row[4] == "t" { return nil }
+    if row[1] != "t" {
+      // Another role owns the schema. Say what it must do.
       let role = row[5] ?? ""
+      let mayInstall = hasShape && row[3] == "t" && row[4] == "t"
+      let missing = try await readersWithoutRights(readers, all: !hasShape)
+      if mayInstall, missing.isEmpty { return nil }
+      let sql =
+        (mayInstall ? [] : [ChangeTriggers.ownerSQL(role)]) + missing.map(ChangeTriggers.readerSQL)
       throw PostgresError(
-        .privilege, "the schema swappable belongs to the role \(owner), and \(role) may not use it",
-        help: "let \(owner) run \(ChangeTriggers.ownerSQL(role))")
+        .privilege, "the schema swappable belongs to the role \(owner), not to \(role)",
+        help: "let \(owner) run: \(sql.joined(separator: ";\n"))")
     }
     let objects = try await session.texts(
       """
@@ -289,20 +299,33 @@ struct ChangeTriggerInstaller {
     ).map { $0[0] }
     var sql: [String] = []
     if !hasShape || !objects.contains("epoch") {
-      sql = ["DROP TABLE IF EXISTS swappable.record, swappable.epoch;", ChangeTriggers.tablesSQL]
+      sql = ["DROP TABLE IF EXISTS swappable.record, swappable.epoch", ChangeTriggers.tablesSQL]
+    }
+    // Try it, because a table can refuse rows for many reasons.
+    if sql.isEmpty, try await !canInsert() {
+      sql = ["DROP TABLE IF EXISTS swappable.record, swappable.epoch", ChangeTriggers.tablesSQL]
     }
     let isComplete = sql.isEmpty && objects.count == 3
     var isHere = false
     if isComplete { isHere = try await hasEpoch() }
     if !isHere { sql.append(ChangeTriggers.functionsSQL) }
-    let missing = try await session.texts(
+    let missing = try await readersWithoutRights(
+      readers, all: sql.contains(ChangeTriggers.tablesSQL))
+    sql += missing.map(ChangeTriggers.readerSQL)
+    return sql.isEmpty ? nil : sql.joined(separator: ";\n")
+  }
+
+  /// Returns the readers that may not read the records: those of a call, and those of tables that are made again.
+  private func readersWithoutRights(
+    _ readers: [String], all: Bool
+  ) async throws(PostgresError) -> [String] {
+    let rows = try await session.texts(
       """
       SELECT r.rolname FROM pg_catalog.pg_roles r
-      LEFT JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass('swappable.record')
+      LEFT JOIN pg_catalog.pg_class c
+        ON c.relnamespace = pg_catalog.to_regnamespace('swappable') AND c.relname = 'record'
       WHERE (r.rolname = ANY ($1::pg_catalog.text[])
-          -- The readers of an older version, or of a table that is made again.
-          OR EXISTS (SELECT FROM pg_catalog.pg_class o,
-              pg_catalog.aclexplode(o.relacl) a
+          OR EXISTS (SELECT FROM pg_catalog.pg_class o, pg_catalog.aclexplode(o.relacl) a
             WHERE o.relnamespace = pg_catalog.to_regnamespace('swappable')
               AND o.relname IN ('change', 'record') AND a.grantee = r.oid
               AND a.privilege_type = 'SELECT' AND a.grantee <> o.relowner))
@@ -310,18 +333,31 @@ struct ChangeTriggerInstaller {
           COALESCE(pg_catalog.has_schema_privilege(r.oid,
             pg_catalog.to_regnamespace('swappable')::pg_catalog.oid, 'USAGE'), false)
           AND COALESCE(pg_catalog.has_table_privilege(r.oid, c.oid, 'SELECT'), false)))
-      ORDER BY 1
-      """,
-      [
-        .array(readers.map { .text($0) }),
-        .boolean(sql.contains(ChangeTriggers.tablesSQL)),
-      ], columns: 1
-    ).compactMap { $0[0] }
+      UNION SELECT u.name FROM pg_catalog.unnest($1::pg_catalog.text[]) AS u(name)
+      WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles k WHERE k.rolname = u.name)
+      """, [.array(readers.map { .text($0) }), .boolean(all)], columns: 1)
     // An unknown role is the server's to refuse.
-    let known = try await session.texts("SELECT rolname FROM pg_catalog.pg_roles", columns: 1)
-    let unknown = readers.filter { reader in !known.contains { $0[0]?.hasSameBytes(as: reader) == true } }
-    sql += (missing + unknown).map(ChangeTriggers.readerSQL)
-    return sql.isEmpty ? nil : sql.joined(separator: "\n")
+    return rows.compactMap { $0[0] }
+  }
+
+  /// Returns a Boolean value that indicates whether the table of records takes a row.
+  private func canInsert() async throws(PostgresError) -> Bool {
+    do throws(PostgresError) {
+      try await session.run(
+        "SAVEPOINT swappable_try", receiver: ResultReceiver())
+      try await session.run(
+        """
+        INSERT INTO swappable.record (xid, relation, keys, at)
+        VALUES (pg_catalog.pg_current_xact_id(), 1, '{}', pg_catalog.now()),
+          (pg_catalog.pg_current_xact_id(), 1, NULL, pg_catalog.now())
+        """, receiver: ResultReceiver())
+      try await session.run("ROLLBACK TO swappable_try", receiver: ResultReceiver())
+      return true
+    } catch {
+      if error.endsConnection || error.code == .canceled { throw error }
+      try await session.run("ROLLBACK TO swappable_try", receiver: ResultReceiver())
+      return false
+    }
   }
 
   /// Returns a Boolean value that indicates whether the records are those of this database.
@@ -341,15 +377,25 @@ struct ChangeTriggerInstaller {
         try await ChangeTriggers.installedTables(session)
       }
     var results: [ChangeTriggerResult] = []
-    for table in tables where !table.triggers.isEmpty || table.function != nil {
-      try await inAttempts(on: table, after: results) { () throws(PostgresError) in
-        guard let table = try await ChangeTriggers.tables([table.oid], session).first else { return }
-        try await session.run(ChangeTriggers.uninstallSQL(table), receiver: ResultReceiver())
-        results.append(
-          ChangeTriggerResult(
-            table: table.shortName, action: .removed, remark: "Writes are no longer recorded."))
+    var refusal: PostgresError?
+    for table in tables where !table.triggers.isEmpty {
+      do throws(PostgresError) {
+        try await inAttempts(on: table, after: results) { () throws(PostgresError) in
+          guard let table = try await ChangeTriggers.tables([table.oid], session).first else {
+            return
+          }
+          try await session.run(ChangeTriggers.uninstallSQL(table), receiver: ResultReceiver())
+          results.append(
+            ChangeTriggerResult(
+              table: table.shortName, action: .removed, remark: "Writes are no longer recorded."))
+        }
+      } catch {
+        // The triggers of other owners do not keep those of this role.
+        guard error.code == .privilege else { throw error }
+        refusal = refusal ?? error
       }
     }
+    if let refusal { throw refusal }
     if names == nil {
       // No trigger uses the objects any more.
       try await inAttempts(on: nil, after: results) { () throws(PostgresError) in
@@ -431,8 +477,9 @@ struct ChangeTriggerInstaller {
             || COALESCE(' since ' || pg_catalog.to_char(a.state_change, 'HH24:MI:SS'), ''))
         FROM pg_catalog.pg_locks l
         LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid
-        LEFT JOIN pg_catalog.pg_prepared_xacts x
-          ON l.pid IS NULL AND l.virtualtransaction = '-1/' || x.transaction
+        LEFT JOIN pg_catalog.pg_locks t ON l.pid IS NULL AND t.pid IS NULL
+          AND t.locktype = 'transactionid' AND t.virtualtransaction = l.virtualtransaction
+        LEFT JOIN pg_catalog.pg_prepared_xacts x ON x.transaction = t.transactionid
         WHERE l.granted AND l.locktype = 'relation'
           AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d
             WHERE d.datname = pg_catalog.current_database())
@@ -441,12 +488,11 @@ struct ChangeTriggerInstaller {
         LIMIT 5
         """, [.text(table.map { String($0.oid) } ?? "swappable.record")], columns: 1)) ?? []
     let names = holders.compactMap { $0[0] }
-    let waited = locking.timeout * locking.attempts
     var error = PostgresError(
       .lockTimeout,
       "\(name) could not be locked in \(locking.attempts) attempts of \(locking.timeout)"
         + (names.isEmpty ? "" : ", because it is used by \(names.joined(separator: " and "))"),
-      help: "end the transaction, or try again with more attempts than \(waited) in total"
+      help: "end the transaction, or try again with more attempts or a longer timeout"
         + (done.isEmpty ? "" : "; done: \(done.map(\.table).joined(separator: ", "))"))
     error.sqlState = "55P03"
     return error

@@ -66,7 +66,8 @@ public struct PostgresQueryExplanation: Sendable, Hashable {
       }
       if !analysis.relations.isEmpty {
         sentences.append(
-          "Rows that replication writes, and changes of the schema, are found by the slow check only.")
+          "Rows that replication writes, and changes of the schema, are found by the slow check only."
+        )
       }
     }
     if mode == .refetch, case .failure(let reason) = analysis.keyed {

@@ -299,14 +299,10 @@ struct QueryAnalyzer {
             COALESCE(\(ChangeTriggers.keyTextSQL(of: "t.tgrelid")), '-'),
             pg_catalog.getdatabaseencoding())
           || pg_catalog.decode('00', 'hex')),
-        pg_catalog.bool_and(COALESCE(
-          pg_catalog.has_schema_privilege(p.proowner, p.pronamespace, 'USAGE')
-          AND pg_catalog.has_table_privilege(p.proowner, r.oid, 'INSERT')
-          AND pg_catalog.has_table_privilege(p.proowner, r.oid, 'SELECT'), false))
+        pg_catalog.bool_and(COALESCE(\(ChangeTriggers.canRecordSQL("p.proowner")), false))
       FROM pg_catalog.pg_trigger t
       JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid AND p.prosecdef
       JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace AND n.nspname = 'swappable'
-      LEFT JOIN pg_catalog.pg_class r ON r.relnamespace = n.oid AND r.relname = 'record'
       WHERE t.tgrelid = ANY ($1::pg_catalog.oid[]) AND t.tgenabled IN ('O', 'A')
         AND t.tgname = ANY ($2::pg_catalog.name[])
         AND pg_catalog.substring(t.tgargs, 1, 2) = pg_catalog.decode('\(Self.versionBytes)', 'hex')
@@ -354,7 +350,8 @@ struct QueryAnalyzer {
       """, [.array(tables.map { .integer(Int64($0.oid)) })], columns: 4)
     guard let row = found.first, row[0] == ChangeTriggers.shape, canRecord else {
       return .polling(
-        reason: "The table swappable.record is missing or was changed, or the owner of the triggers "
+        reason:
+          "The table swappable.record is missing or was changed, or the owner of the triggers "
           + "may not write to it, so nothing is recorded.",
         suggestion: repair)
     }
@@ -449,16 +446,23 @@ struct QueryAnalyzer {
   ///
   /// Vacuum and the number of rows do not change it.
   static let objectsSQL = """
-    (SELECT COALESCE(pg_catalog.string_agg(o.part, ',' ORDER BY o.part), '') FROM (
-      SELECT 'n' || oid || ' ' || xmin FROM pg_catalog.pg_namespace WHERE nspname = 'swappable'
-      UNION ALL SELECT 'c' || oid || ' ' || xmin FROM pg_catalog.pg_class
-        WHERE relnamespace = pg_catalog.to_regnamespace('swappable') AND relname IN ('record', 'epoch')
-      UNION ALL SELECT 'a' || a.attnum || ' ' || a.xmin FROM pg_catalog.pg_attribute a
-        JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relname = 'record'
-          AND c.relnamespace = pg_catalog.to_regnamespace('swappable') WHERE a.attnum > 0
-      UNION ALL SELECT 'f' || oid || ' ' || xmin FROM pg_catalog.pg_proc
-        WHERE pronamespace = pg_catalog.to_regnamespace('swappable')
-    ) AS o(part))
+    (SELECT COALESCE(pg_catalog.string_agg(o.part, ',' ORDER BY o.part), '')
+      FROM pg_catalog.pg_namespace n CROSS JOIN LATERAL (
+        SELECT 'n' || n.xmin AS part
+        UNION ALL SELECT 'c' || c.oid || ' ' || c.xmin FROM pg_catalog.pg_class c
+          WHERE c.relnamespace = n.oid AND c.relname IN ('record', 'epoch')
+        UNION ALL SELECT 'a' || a.attnum || ' ' || a.xmin
+          FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
+          WHERE c.relnamespace = n.oid AND c.relname = 'record' AND a.attnum > 0
+        UNION ALL SELECT 'i' || i.indexrelid || ' ' || i.xmin
+          FROM pg_catalog.pg_class c JOIN pg_catalog.pg_index i ON i.indrelid = c.oid
+          WHERE c.relnamespace = n.oid AND c.relname = 'record'
+        -- The index of functions has the name first.
+        UNION ALL SELECT 'f' || p.oid || ' ' || p.xmin FROM pg_catalog.pg_proc p
+          WHERE p.pronamespace = n.oid AND p.proname >= '\(ChangeTriggers.functionPrefix)'
+            AND p.proname < '\(ChangeTriggers.functionPrefix)~'
+      ) o
+      WHERE n.nspname = 'swappable')
     """
 }
 
