@@ -19,10 +19,10 @@ import Testing
       "triggers install needs a server; use livelist triggers install [OPTION …] "
         + "postgres:CONNINFO TABLE …"
     ),
-    (["status"], "needs a server; use livelist triggers status postgres:CONNINFO [TABLE …]"),
+    (["status"], "needs a server; use livelist triggers status postgres:CONNINFO [TABLE"),
     (["install", server], "triggers install needs at least one table; use livelist triggers"),
     (["sql", server], "triggers sql needs at least one table"),
-    (["status", "shop.db#item"], "\"shop.db#item\" is no PostgreSQL server; use livelist triggers"),
+    (["status", "shop.db#item"], "\"shop.db#item\" is no PostgreSQL server; use livelist"),
     (["status", "\(server)?SELECT 1"], "contains a query; omit \"?\" and the query"),
     (["install", server, server], "write the connection string once, as one argument"),
     (
