@@ -1,4 +1,5 @@
 import PostgresSources
+import SwappablePrimitives
 import TestSupport
 import TestTags
 import Testing
