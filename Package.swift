@@ -266,8 +266,8 @@ let package = Package(
       "LivelistTests",
       [
         "livelist", "SwappablePrimitives", "ReactiveSignals", "ObservableCollections",
-        "FileSources", "TerminalViews", "DataSourceTesting", "TestHelper", "TestSupport",
-        "TestTags",
+        "FileSources", "PostgresSources", "TerminalViews", "DataSourceTesting", "TestHelper",
+        "TestSupport", "TestTags",
       ]),
     tests(
       "PlaygroundTests",

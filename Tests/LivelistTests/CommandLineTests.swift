@@ -16,6 +16,7 @@ import Testing
       "--format json|text", "--until-eof", "json:PATH",
       "jsonl:PATH", "sqlite:PATH?SQL",
       "swap SOURCE", "quit", "--version", "--exec COMMAND", "-k, --key FIELD", "sqlite:PATH#TABLE",
+      "[--reader ROLE] …", "install|uninstall|status|sql postgres:CONNINFO [TABLE …]",
     ] {
       #expect(result.output.contains(text))
     }

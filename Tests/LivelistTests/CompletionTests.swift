@@ -48,6 +48,17 @@ import Testing
     #expect(try bash("livelist", "watch", "sql") == ["sqlite:"])
   }
 
+  @Test func `bash completes the action, the options and the server of triggers`() throws {
+    #expect(try bash("livelist", "tr") == ["triggers"])
+    #expect(
+      try bash("livelist", "triggers", "") == ["install", "uninstall", "status", "sql"])
+    #expect(try bash("livelist", "triggers", "--wa") == ["--wake-readers"])
+    #expect(try bash("livelist", "triggers", "--reader", "i") == [])
+    #expect(try bash("livelist", "triggers", "--wake-readers", "ins") == ["install"])
+    #expect(try bash("livelist", "triggers", "status", "po") == ["postgres:"])
+    #expect(try bash("livelist", "triggers", "status", "postgres", ":", "po") == [])
+  }
+
   @Test(arguments: ["bash", "zsh", "fish"])
   func `the completions have all commands and options`(shell: String) throws {
     let script = try Livelist.run("completions", shell).output

@@ -15,6 +15,7 @@ enum Command {
   case merge(MergeOptions)
   case serve(ServeOptions)
   case explain(ExplainOptions)
+  case triggers(TriggersOptions)
   case completions(Completions.Shell)
 
   /// Parses the arguments after the name of the program.
@@ -68,11 +69,12 @@ enum Command {
     case .merge: self = .merge(try MergeOptions(words))
     case .serve: self = .serve(try ServeOptions(words))
     case .explain: self = .explain(try ExplainOptions(words))
+    case .triggers: self = .triggers(try TriggersOptions(words))
     case .completions:
       try words.checkCount(1...1, "needs one shell")
       let name = words.operands[0].description
       guard let shell = Completions.Shell(rawValue: name) else {
-        let advice = NearestWord.advice(for: name, among: ["bash", "zsh", "fish"])
+        let advice = NearestWord.advice(for: name, among: CommandName.completions.operandWords)
         throw .usage("unknown shell \"\(name)\"\(advice); use \(CommandName.completions.usage)")
       }
       self = .completions(shell)

@@ -9,6 +9,7 @@ enum CommandName: String, CaseIterable {
   case merge
   case serve
   case explain
+  case triggers
   case completions
 
   /// The options of the command.
@@ -29,6 +30,7 @@ enum CommandName: String, CaseIterable {
     case .merge: [.key, .prefer, .strict, .timeout]
     case .serve: [.key, .listen, .window, .strictLines, .timeout]
     case .explain: [.key, .strictLines, .timeout]
+    case .triggers: [.wakeReaders, .reader, .lockTimeout, .attempts]
     case .completions: []
     }
   }
@@ -41,7 +43,17 @@ enum CommandName: String, CaseIterable {
     case .apply: "[OLD]"
     case .merge: "BASE MINE THEIRS"
     case .serve: "NAME=SOURCE …"
-    case .completions: "bash|zsh|fish"
+    case .triggers: "\(operandWords.joined(separator: "|")) postgres:CONNINFO [TABLE …]"
+    case .completions: operandWords.joined(separator: "|")
+    }
+  }
+
+  /// The words of which the first operand is one, or none if it is a source.
+  var operandWords: [String] {
+    switch self {
+    case .triggers: TriggersOptions.Action.allCases.map(\.rawValue)
+    case .completions: ["bash", "zsh", "fish"]
+    case .watch, .view, .diff, .apply, .merge, .serve, .explain: []
     }
   }
 
@@ -66,6 +78,7 @@ enum CommandName: String, CaseIterable {
     case .merge: "merge two lists that were edited independently"
     case .serve: "serve lists to other processes"
     case .explain: "print how a source is kept in step"
+    case .triggers: "install the change triggers of a PostgreSQL server"
     case .completions: "print the completions for a shell"
     }
   }
@@ -101,6 +114,11 @@ enum CommandName: String, CaseIterable {
     case .explain:
       "Loads SOURCE once, and prints how it is kept in step, why, and how long it took to load. For "
         + "a query that runs again as a whole after each change, it says what would help."
+    case .triggers:
+      "Installs, removes or shows triggers of tables of a PostgreSQL server. They record the keys of the "
+        + "rows that a program writes. After a change, sources read only the rows with these keys, "
+        + "instead of their whole results. A trigger never makes a write fail. The role must own the "
+        + "tables."
     case .completions:
       "Prints the completions for a shell. For bash: eval \"$(livelist completions bash)\"."
     }

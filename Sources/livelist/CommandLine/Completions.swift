@@ -16,6 +16,10 @@ enum Completions {
 
   private static let commands = CommandName.allCases
 
+  private static func words(of command: CommandName) -> String {
+    command.operandWords.joined(separator: " ")
+  }
+
   /// The beginnings of sources, besides the paths of files.
   private static let schemes = ["json:", "jsonl:", "sqlite:", "postgres:", "live:unix:"]
 
@@ -40,6 +44,7 @@ enum Completions {
       guard case .text = option.value else { return nil }
       return [option.name, option.shortName].compactMap(\.self).joined(separator: "|")
     }
+    let hasAction = CommandName.triggers.operandWords.map { "*\" \($0) \"*" }
     return """
       # Completions of livelist for bash.
       _livelist() {
@@ -63,7 +68,17 @@ enum Completions {
           -*) COMPREPLY=($(compgen -W "$words" -- "$word")); return ;;
         esac
         if [ "${COMP_WORDS[1]}" = completions ]; then
-          COMPREPLY=($(compgen -W "bash zsh fish" -- "$word"))
+          COMPREPLY=($(compgen -W "\(words(of: .completions))" -- "$word"))
+          return
+        fi
+        if [ "${COMP_WORDS[1]}" = triggers ]; then
+          case " ${COMP_WORDS[*]:2:COMP_CWORD-2} " in
+            *" postgres "*) ;;
+            \(hasAction.joined(separator: "|")))
+              COMPREPLY=($(compgen -W "postgres:" -- "$word"))
+              compopt -o nospace 2>/dev/null ;;
+            *) COMPREPLY=($(compgen -W "\(words(of: .triggers))" -- "$word")) ;;
+          esac
           return
         fi
         # A path after a scheme or a name is completed alone.
@@ -85,7 +100,12 @@ enum Completions {
       let options =
         command.options.map { zshOption($0, of: command) } + ["'--help[print the help]'"]
       let operands =
-        command == .completions ? "'1:shell:(bash zsh fish)'" : "'*:source:_livelist_source'"
+        switch command {
+        case .completions: "'1:shell:(\(words(of: command)))'"
+        case .triggers:
+          "'1:action:(\(words(of: command)))' '2:server:_livelist_server' '*:table: '"
+        default: "'*:source:_livelist_source'"
+        }
       return "    \(command.rawValue))\n      _arguments -s \\\n        "
         + (options + [operands]).joined(separator: " \\\n        ") + " ;;"
     }
@@ -99,6 +119,9 @@ enum Completions {
           _alternative 'files:file:_files' \
             'schemes:scheme:compadd -S "" \(schemes.joined(separator: " "))'
         fi
+      }
+      _livelist_server() {
+        compadd -S "" postgres:
       }
       _livelist() {
         local -a commands
@@ -163,9 +186,17 @@ enum Completions {
         }
         lines.append((words + ["-d '\(option.summary)'"]).joined(separator: " "))
       }
-      if command == .completions {
-        lines.append("complete -c livelist \(condition) -a 'bash zsh fish'")
-      } else {
+      switch command {
+      case .completions:
+        lines.append("complete -c livelist \(condition) -a '\(words(of: command))'")
+      case .triggers:
+        let seen = "__fish_seen_subcommand_from"
+        let action = "\(seen) \(words(of: command))"
+        lines += [
+          "complete -c livelist -n '\(seen) \(name); and not \(action)' -a '\(words(of: command))'",
+          "complete -c livelist -n '\(seen) \(name); and \(action)' -a postgres:",
+        ]
+      default:
         lines.append("complete -c livelist \(condition) -F -a '\(schemes.joined(separator: " "))'")
       }
     }

@@ -6,7 +6,8 @@ enum Help {
   static func text(of command: CommandName?) -> String {
     guard let command else { return all }
     return
-      ([usage(of: command)] + options(command.options) + sources + commandsOnInput(of: command))
+      ([usage(of: command)] + options(command.options) + (command == .triggers ? [] : sources)
+      + details(of: command))
       .joined(separator: "\n") + "\n"
   }
 
@@ -15,7 +16,7 @@ enum Help {
     return
       (["livelist: live lists for any program that reads and writes lines.\n"] + commands
       + ["livelist --help\nlivelist COMMAND --help\nlivelist --version"] + sources
-      + options(Option.allCases) + CommandName.allCases.flatMap(commandsOnInput)
+      + options(Option.allCases) + CommandName.allCases.flatMap(details)
       + [exitStatus]).joined(separator: "\n") + "\n"
   }
 
@@ -24,7 +25,7 @@ enum Help {
     let required = command.requiredOptions
     var words = required.map(\.usage)
     words += command.options.filter { !required.contains($0) }.map {
-      "[\($0.usage(in: command))]" + ($0 == .key && $0.isRepeatable(in: command) ? " …" : "")
+      "[\($0.usage(in: command))]" + ($0 != .where && $0.isRepeatable(in: command) ? " …" : "")
     }
     words.append(command.operands)
     return filled(words, first: "livelist \(command.rawValue) ", indent: 8)
@@ -87,7 +88,8 @@ enum Help {
     entry("lines:-", "the events on standard input, in the format of livelist watch (view only)"),
   ]
 
-  private static func commandsOnInput(of command: CommandName) -> [String] {
+  /// The commands on standard input, or the actions, of a command.
+  private static func details(of command: CommandName) -> [String] {
     switch command {
     case .watch:
       [
@@ -116,6 +118,18 @@ enum Help {
         entry("cancel NAME", "cancels a swap that is still loading"),
         entry("quit", "closes all connections and exits"),
       ]
+    case .triggers:
+      ["", "The actions of triggers:"]
+        + TriggersOptions.Action.allCases.map { entry($0.rawValue, $0.help) } + [
+          "",
+          filled(
+            """
+            CONNINFO is a connection string of libpq, such as 'host=db.example dbname=shop user=app', or \
+            //app@db.example/shop; put passwords into ~/.pgpass or a service file. TABLE is a name as in \
+            SQL: item, shop.item or '"Item"'. Only install and sql take --wake-readers and --reader. Only \
+            install and uninstall take --lock-timeout and --attempts.
+            """, indent: 0),
+        ]
     case .view, .diff, .apply, .merge, .explain, .completions: []
     }
   }
@@ -124,8 +138,8 @@ enum Help {
     "\n"
     + filled(
       """
-      Exit status: 0 on success; 1 if a source cannot be loaded at the start or events cannot be \
-      applied; 2 if the command line is not valid; 3 if merge --strict found a conflict. With \
+      Exit status: 0 on success; 1 if a source cannot be loaded at the start, events cannot be \
+      applied, or a server refuses the triggers; 2 if the command line is not valid; 3 if merge --strict found a conflict. With \
       --exit-code or --quiet, diff exits with 1 if something differs and with 2 for trouble.
       """, indent: 0)
 

@@ -52,7 +52,7 @@ extension Command {
   fileprivate var isEndless: Bool {
     switch self {
     case .watch, .view: true
-    case .serve, .help, .version, .diff, .apply, .merge, .explain, .completions: false
+    case .serve, .help, .version, .diff, .apply, .merge, .explain, .triggers, .completions: false
     }
   }
 
@@ -68,6 +68,7 @@ extension Command {
     case .apply(let old): try await Apply(old: old, output: output).run()
     case .serve(let options): try await Serve(options: options).run()
     case .explain(let options): try await Explain(options: options, output: output).run()
+    case .triggers(let options): try await Triggers(options: options, output: output).run()
     case .merge(let options): try await Merge(options: options, output: output).run()
     }
   }

@@ -11,6 +11,9 @@ enum PostgresSource {
     isSource(ByteString(text)) ? redactingPasswords(in: text) : text
   }
 
+  /// Returns a text without passwords, whatever its scheme is.
+  static func redacted(any text: String) -> String { redactingPasswords(in: text) }
+
   /// Returns a Boolean value that indicates whether a source has the scheme of a server.
   static func isSource(_ text: ByteString) -> Bool {
     text.hasPrefix("postgres:") || text.hasPrefix("postgresql:")
@@ -21,20 +24,50 @@ enum PostgresSource {
   /// The parameters of a URI follow a question mark, too. The query begins after the first question mark that the
   /// first word of a query follows.
   static func kind(of text: String) throws(LivelistError) -> SourceSpecification.Kind {
-    let bytes = Array(text.utf8)
-    let marks = bytes.indices.filter { bytes[$0] == UInt8(ascii: "?") }
-    guard let mark = marks.first(where: { beginsQuery(bytes[($0 + 1)...]) }) else {
+    guard case (let connectionString, let sql?) = parts(of: text) else {
       throw .usage(
         "the source \"\(redacted(text))\" has no query; use postgres:CONNINFO?SQL, for example "
           + "'postgres:host=localhost dbname=shop?SELECT * FROM item'")
     }
-    let sql = String(decoding: bytes[(mark + 1)...], as: UTF8.self)
-    let place = String(decoding: bytes[..<mark], as: UTF8.self)
+    return .serverQuery(connectionString: connectionString, sql: sql)
+  }
+
+  /// Parses `postgres:CONNINFO`, which names a server without a query.
+  ///
+  /// - Parameters:
+  ///   - word: The argument.
+  ///   - usage: The command line in short, for errors.
+  static func connectionString(
+    _ word: ByteString, usage: String
+  ) throws(LivelistError) -> String {
+    let shown = redacted(any: word.description)
+    guard isSource(word) else {
+      throw .usage(
+        "\"\(shown)\" is no PostgreSQL server; use \(usage), for example "
+          + "'postgres:host=localhost dbname=shop'")
+    }
+    guard let text = word.string else {
+      throw .usage("the connection string \"\(shown)\" is not UTF-8; use another one")
+    }
+    guard case (let connectionString, nil) = parts(of: text) else {
+      throw .usage("\"\(shown)\" contains a query; omit \"?\" and the query: use \(usage)")
+    }
+    return connectionString
+  }
+
+  /// Returns the connection string of a text with the scheme of a server, and the query if there is one.
+  private static func parts(of text: String) -> (connectionString: String, sql: String?) {
+    let bytes = Array(text.utf8)
+    let marks = bytes.indices.filter { bytes[$0] == UInt8(ascii: "?") }
+    let mark = marks.first { beginsQuery(bytes[($0 + 1)...]) }
+    let place = String(decoding: bytes[..<(mark ?? bytes.count)], as: UTF8.self)
     let scheme = place.prefix { $0 != ":" }
     let rest = place.dropFirst(scheme.count + 1)
-    // A URI includes the scheme.
-    return .serverQuery(
-      connectionString: rest.hasPrefix("//") ? place : String(rest), sql: sql)
+    return (
+      // A URI includes the scheme.
+      rest.hasPrefix("//") ? place : String(rest),
+      mark.map { String(decoding: bytes[($0 + 1)...], as: UTF8.self) }
+    )
   }
 
   private static func beginsQuery(_ bytes: ArraySlice<UInt8>) -> Bool {
