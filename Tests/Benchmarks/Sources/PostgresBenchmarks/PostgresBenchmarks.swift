@@ -10,7 +10,7 @@ import Swappable
 @main
 struct PostgresBenchmarks {
   /// The parts, in the order in which they run without arguments.
-  private static let parts: [(name: String, run: () async throws -> Void)] = [
+  private static let parts: [(name: String, run: @Sendable () async throws -> Void)] = [
     ("arrival", measureArrival), ("writers", measureWriters), ("pgbench", measurePgbench),
     ("transaction", measureTransactions), ("statement", measureStatements),
     ("readers", measureReaders), ("load", measureLoads), ("memory", measureMemory),
