@@ -39,7 +39,7 @@ extension PostgresBenchmarks {
       try await Task.sleep(for: backoff)
       times.append(try await processorTime(of: server) { try await Task.sleep(for: period) })
       times.append(try await processorTime(of: server) { try await write(workplace) })
-      withExtendedLifetime(observations) {}
+      withExtendedLifetime((sources, observations)) {}
       lines.append([triggers.rawValue] + times.map { text(nanoseconds: $0) })
       show(lines.last)
     }

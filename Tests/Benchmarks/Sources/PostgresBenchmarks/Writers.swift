@@ -109,6 +109,11 @@ extension PostgresBenchmarks {
     process.arguments = arguments
     let output = Pipe()
     process.standardOutput = output
+    // A program inherits the blocked signals of this thread. The time limit of `pgbench` needs SIGALRM.
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGALRM)
+    pthread_sigmask(SIG_UNBLOCK, &signals, nil)
     try process.run()
     let data = output.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
