@@ -5,10 +5,17 @@ import Swappable
 
 // Measures live queries of a PostgreSQL server, which the program starts in a temporary directory:
 //
-//     swift run -c release --package-path Tests/Benchmarks PostgresBenchmarks [arrival | writers | load | memory]…
+//     swift run -c release --package-path Tests/Benchmarks PostgresBenchmarks [PART]…
 
 @main
 struct PostgresBenchmarks {
+  /// The parts, in the order in which they run without arguments.
+  private static let parts: [(name: String, run: @Sendable () async throws -> Void)] = [
+    ("arrival", measureArrival), ("writers", measureWriters), ("pgbench", measurePgbench),
+    ("transaction", measureTransactions), ("statement", measureStatements),
+    ("readers", measureReaders), ("load", measureLoads), ("memory", measureMemory),
+  ]
+
   static func main() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
     if arguments.first == "--load", arguments.count == 2 {
@@ -20,11 +27,14 @@ struct PostgresBenchmarks {
           + "apt-get install postgresql; Homebrew: brew install postgresql).")
       exit(1)
     }
-    func isRequested(_ name: String) -> Bool { arguments.isEmpty || arguments.contains(name) }
-    if isRequested("arrival") { try await measureArrival() }
-    if isRequested("writers") { try await measureWriters() }
-    if isRequested("load") { try await measureLoads() }
-    if isRequested("memory") { try await measureMemory() }
+    let names = parts.map(\.name)
+    if let unknown = arguments.first(where: { !names.contains($0) }) {
+      print("The argument must be one of \(names.joined(separator: ", ")), but is \(unknown).")
+      exit(1)
+    }
+    for part in parts where arguments.isEmpty || arguments.contains(part.name) {
+      try await part.run()
+    }
   }
 
   // MARK: Commit to observer
@@ -33,7 +43,7 @@ struct PostgresBenchmarks {
   static func measureArrival() async throws {
     let server = try PostgresServer()
     var lines = [["", "median", "lowest", "median after the commit", "way"]]
-    for (rows, count) in [(1_000, 101), (100_000, 31)] {
+    for (rows, count) in [(1_000, 51), (100_000, 31)] {
       for triggers in Triggers.allCases {
         let workplace = try await Workplace(server, rows: rows, triggers)
         let source = try workplace.makeSource()
@@ -41,9 +51,11 @@ struct PostgresBenchmarks {
         try await source.loaded()
         let clock = ContinuousClock()
         var (times, afterCommit) = ([Double](), [Double]())
-        for score in 1...(triggers == .none ? 15 : count) {
+        for score in 1...count {
           // The source may rest after a read. Writes in quick succession would wait for it.
-          try await Task.sleep(for: .milliseconds(triggers == .records ? 20 : rows / 200))
+          // Vary the time between the write and the next look of the source.
+          let rest = triggers == .none ? rows / 200 : 20
+          try await Task.sleep(for: .milliseconds(rest + Int.random(in: 0..<triggers.interval)))
           let start = clock.now
           try await workplace.connection.execute(
             "UPDATE item SET score = $1 WHERE id = $2", [score, rows / 2])
@@ -61,72 +73,6 @@ struct PostgresBenchmarks {
       }
     }
     print("\n" + table(lines) + "\n")
-  }
-
-  // MARK: Writers
-
-  /// Measures transactions of one UPDATE with each kind of triggers, in turn.
-  static func measureWriters() async throws {
-    var lines = [["", "median", "lowest", "×", "× of the lowest", "triggers"]]
-    for (title, configuration) in [
-      ("commits do not wait for the disk", [String]()),
-      ("commits wait for the disk", ["fsync = on", "synchronous_commit = on"]),
-    ] {
-      let server = try PostgresServer(configuration: configuration)
-      let workplaces = try await Triggers.allCases.asyncMap {
-        try await Workplace(server, rows: 100_000, $0)
-      }
-      for writers in [1, 4] {
-        // One writer alternates after each transaction, so a slow moment of the machine affects all databases.
-        let (rounds, count) = writers == 1 ? (2_000, 1) : (40, 80)
-        var times = workplaces.map { _ in [Double]() }
-        var connections: [[PostgresConnection]] = []
-        for workplace in workplaces {
-          connections.append(
-            try (0..<writers).map { _ in try PostgresConnection(workplace.connectionString) })
-        }
-        // The first rounds are not counted.
-        for round in -rounds / 10..<rounds {
-          for turn in workplaces.indices {
-            let index = (turn + round + rounds) % workplaces.count
-            let time = try await write(connections[index], round + rounds, count: count)
-            if round >= 0 { times[index].append(time / Double(count)) }
-          }
-        }
-        let medians = times.map { $0.sorted()[$0.count / 2] }
-        let lowest = times.map { $0.min() ?? 0 }
-        for (index, triggers) in ["none", "wake-up only", "change table"].enumerated() {
-          lines.append([
-            index == 0 ? "\(title), writers: \(writers)" : "", text(nanoseconds: medians[index]),
-            text(nanoseconds: lowest[index]), ratio(medians[index] / medians[0]),
-            ratio(lowest[index] / lowest[0]), triggers,
-          ])
-          show(lines.last)
-        }
-      }
-    }
-    print("\n" + table(lines) + "\n")
-  }
-
-  /// Runs transactions of several writers, and returns the time for all of them in nanoseconds.
-  private static func write(
-    _ connections: [PostgresConnection], _ round: Int, count: Int
-  ) async throws -> Double {
-    let clock = ContinuousClock()
-    let start = clock.now
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for (writer, connection) in connections.enumerated() {
-        group.addTask {
-          for number in 0..<count / connections.count {
-            let id = ((round * 80 + number) * 7919 + writer * 25_000) % 100_000 + 1
-            try await connection.execute(
-              "UPDATE item SET score = score + 1 WHERE id = $1", [id])
-          }
-        }
-      }
-      try await group.waitForAll()
-    }
-    return start.duration(to: clock.now).nanoseconds
   }
 
   // MARK: Loads
@@ -214,23 +160,12 @@ struct PostgresBenchmarks {
   }
 
   /// Prints a line at once.
-  private static func show(_ line: [String]?) {
+  static func show(_ line: [String]?) {
     print(line?.joined(separator: "\t") ?? "")
     fflush(nil)
   }
 
   private static func median(_ times: [Double]) -> String {
     text(nanoseconds: times.sorted()[times.count / 2])
-  }
-
-  private static func ratio(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
-}
-
-extension Sequence {
-  fileprivate func asyncMap<Value>(_ body: (Element) async throws -> Value) async throws -> [Value]
-  {
-    var values: [Value] = []
-    for element in self { values.append(try await body(element)) }
-    return values
   }
 }

@@ -10,7 +10,12 @@ struct Item: Identifiable, Hashable, Sendable, Differentiable {
   var score: Int
 
   /// The query of all entries. Its order differs from the order of the table.
-  static let sql = "SELECT id, name, category, score FROM item ORDER BY name, id"
+  static let sql = sql(of: "item")
+
+  /// Returns the query of all entries of a table.
+  static func sql(of table: String) -> String {
+    "SELECT id, name, category, score FROM \(table) ORDER BY name, id"
+  }
 
   init(_ row: PostgresRow) throws {
     id = try row.value(at: 0)
@@ -22,17 +27,26 @@ struct Item: Identifiable, Hashable, Sendable, Differentiable {
 
 /// The change triggers of a database.
 enum Triggers: String, CaseIterable {
-  case none = "no triggers, polling every 500 ms"
-  case wakeup = "wake-up only, full refetch"
-  case records = "change table, keyed refetch"
+  case none = "no triggers"
+  case records = "records"
+  case recordsAndWakeup = "records and wake-up"
+
+  /// The longest time in milliseconds until a source with nothing else to do looks for a write.
+  var interval: Int {
+    switch self {
+    case .none: 500
+    case .records, .recordsAndWakeup: 100
+    }
+  }
 }
 
 /// A database on a server of the benchmarks.
 struct Workplace: Sendable {
   let connectionString: String
   let connection: PostgresConnection
+  let triggers: Triggers
 
-  /// Creates a database.
+  /// Creates a database with the table `item`.
   ///
   /// - Parameters:
   ///   - count: The number of rows.
@@ -40,26 +54,43 @@ struct Workplace: Sendable {
   init(_ server: PostgresServer, rows count: Int, _ triggers: Triggers) async throws {
     connectionString = server.connectionString(database: try server.makeDatabase())
     connection = try PostgresConnection(connectionString)
+    self.triggers = triggers
+    try await makeTable("item", rows: count)
+  }
+
+  /// Creates a database with 100,000 rows for each kind of change triggers.
+  static func forAllTriggers(_ server: PostgresServer) async throws -> [Workplace] {
+    var workplaces: [Workplace] = []
+    for triggers in Triggers.allCases {
+      workplaces.append(try await Workplace(server, rows: 100_000, triggers))
+    }
+    return workplaces
+  }
+
+  /// Creates a table with change triggers.
+  func makeTable(_ name: String, rows count: Int) async throws {
     // A permutation of the numbers: the order of the names differs from the order of the table.
     try await connection.executeScript(
       """
-      CREATE TABLE item (
+      CREATE TABLE \(name) (
         id integer PRIMARY KEY, name text COLLATE "C" NOT NULL, category text NOT NULL,
         score bigint NOT NULL);
-      INSERT INTO item
+      INSERT INTO \(name)
         SELECT n, 'Item number ' || (n * 48271::bigint) % 2147483647, 'Category ' || n % 100, 0
         FROM generate_series(1, \(count)) n
       """)
-    try await connection.execute("VACUUM ANALYZE item")
+    try await connection.execute("VACUUM ANALYZE \(name)")
     if triggers != .none {
-      try await connection.installChangeTriggers(on: ["item"], recordsKeys: triggers == .records)
+      try await connection.installChangeTriggers(
+        on: [name], wakesReaders: triggers == .recordsAndWakeup)
     }
   }
 
-  func makeSource() throws -> PostgresDataSource<Item> {
-    try PostgresDataSource(pool: try PostgresPool(connectionString), sql: Item.sql) {
-      try Item($0)
-    }
+  /// Creates a data source with a pool of its own. It listens if the triggers wake it up.
+  func makeSource(sql: String = Item.sql) throws -> PostgresDataSource<Item> {
+    let pool = try PostgresPool(
+      connectionString, listeningOn: triggers == .recordsAndWakeup ? connectionString : nil)
+    return try PostgresDataSource(pool: pool, sql: sql) { try Item($0) }
   }
 }
 
