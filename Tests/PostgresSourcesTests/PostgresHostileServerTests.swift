@@ -97,7 +97,6 @@ struct PostgresHostileServerTests {
 
   /// The statement that is answered in a wrong way.
   enum Place: String, CaseIterable, Sendable {
-    case settings = "SET datestyle"
     case recovery = "SELECT pg_catalog.pg_is_in_recovery()"
     case state = "pg_current_snapshot"
     case begin = "BEGIN ISOLATION"

@@ -30,7 +30,10 @@ final class PostgresStressDatabase: @unchecked Sendable {
     initialStatements = schema.statements
     database = try await TestDatabase()
     for statement in schema.statements { try await database.connection.execute(statement) }
-    if hints == .triggers { try await Self.installTriggers(database.connection) }
+    if hints == .triggers || hints == .wakeup {
+      try await database.connection.installChangeTriggers(
+        on: ["m", "p", "part", "w"], wakesReaders: hints == .wakeup)
+    }
     let connectionString = database.connectionString
     func connect() async throws -> PostgresConnection {
       let connection = try PostgresConnection(connectionString)
@@ -44,16 +47,14 @@ final class PostgresStressDatabase: @unchecked Sendable {
     holder = try await connect()
   }
 
-  static func installTriggers(_ connection: PostgresConnection) async throws {
-    try await connection.installChangeTriggers(on: ["m", "p", "part", "w"])
-  }
-
   /// Returns a pool for a data source of its own.
   ///
   /// With triggers, only sources that cannot rely on them look at the server often. They must not wake up others.
   func makePool() throws -> PostgresPool {
     let rare = Duration.seconds(100_000)
-    return try database.makePool(polling: hints == .none ? rare : .milliseconds(2), safety: rare)
+    return try database.makePool(
+      polling: hints == .none ? rare : .milliseconds(2), safety: rare,
+      looking: hints == .triggers ? .milliseconds(2) : rare, listens: hints == .wakeup)
   }
 
   /// Drops the database.

@@ -12,8 +12,10 @@ final class PostgresStressRun {
   enum Hints: Sendable {
     /// Frequent looks at the server.
     case polling
-    /// Triggers on all tables. Looks at the server are rare.
+    /// Triggers on all tables. Other looks at the server are rare.
     case triggers
+    /// Triggers on all tables that notify. All looks at the server are rare.
+    case wakeup
     /// Nothing, so a source misses all writes.
     case none
   }
@@ -184,7 +186,7 @@ final class PostgresStressRun {
       }
     }
     // Triggers do not report changes of the schema. The safety poll would.
-    if hints == .triggers {
+    if hints == .triggers || hints == .wakeup {
       for live in sources { await live.source.refresh() }
     }
   }

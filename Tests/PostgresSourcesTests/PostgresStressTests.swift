@@ -14,7 +14,7 @@ import Testing
       Array(1...3)
     }
 
-  private static let steps = TestRun.isLong ? 5_000 : 150
+  private static let steps = TestRun.isLong ? 10_000 : 150
 
   @Test(arguments: seeds)
   func `with polling, the result equals a fresh query`(seed: UInt64) async throws {
@@ -24,13 +24,15 @@ import Testing
     print("seed \(seed), polling: \(run.step) steps, \(run.eventCount) events")
   }
 
-  @Test(arguments: seeds)
-  func `with change triggers, the result equals a fresh query`(seed: UInt64) async throws {
-    print("seed \(seed), triggers")
-    let run = PostgresStressRun(seed: seed, hints: .triggers)
+  @Test(arguments: seeds, [PostgresStressRun.Hints.triggers, .wakeup])
+  func `with change triggers, the result equals a fresh query`(
+    seed: UInt64, hints: PostgresStressRun.Hints
+  ) async throws {
+    print("seed \(seed), \(hints)")
+    let run = PostgresStressRun(seed: seed, hints: hints)
     try await run.run(steps: Self.steps)
     print(
-      "seed \(seed), triggers: \(run.step) steps, \(run.eventCount) events, "
+      "seed \(seed), \(hints): \(run.step) steps, \(run.eventCount) events, "
         + "\(run.keyedCount) keyed refetches")
     if !TestRun.isLong, TestRun.seed == nil { #expect(run.keyedCount > 0) }
   }

@@ -196,6 +196,25 @@ package final class PostgresServer: @unchecked Sendable {
     return text.trimmingCharacters(in: .newlines)
   }
 
+  /// Copies a database with the programs `pg_dump` and `psql`.
+  package func dump(
+    _ database: String, to other: PostgresServer, database copy: String
+  ) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = [
+      "-c",
+      """
+      "$1/pg_dump" -h "$2" -U postgres "$3" >"$4/dump.sql" &&
+      "$1/psql" -X -q -v ON_ERROR_STOP=1 -h "$4" -U postgres -d "$5" -f "$4/dump.sql" >/dev/null
+      """, "sh", programs, directory, database, other.directory, copy,
+    ]
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw Failed(description: "the dump failed") }
+  }
+
   /// Stops the server.
   package func stop(_ mode: StopMode = .fast) throws { try send("stop \(mode.rawValue)") }
 

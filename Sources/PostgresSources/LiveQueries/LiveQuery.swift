@@ -107,8 +107,9 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
         } catch {
           if Task.isCancelled { throw error }
           switch error.code {
-          // The server may have closed a connection that was not in use. A new one tells.
-          case .connectionLost: return try await self.read(connection, request, shown)
+          // The server may have closed a connection that was not in use. A new one tells. A statement that changes the
+          // schema may have waited for this read, and this read for it.
+          case .connectionLost, .deadlock: return try await self.read(connection, request, shown)
           // The schema has changed since the query was analyzed.
           case .undefined, .other, .sql:
             guard self.analysis != nil else { throw error }
@@ -240,6 +241,9 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   ) async throws(PostgresError) -> (Held, Changes, isStale: Bool) {
     guard analysis.isRecorded else {
       return (Held(state: try await ServerState.read(session)), .unknown, false)
+    }
+    if analysis.tableOIDs.isEmpty {
+      return (Held(state: try await ServerState.read(session)), .none, false)
     }
     let rows = try await session.texts(
       """

@@ -276,7 +276,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
       state.tables = tables
       return state.number
     }
-    if let number { pool.monitor.setIsRecorded(tables != nil, of: number) }
+    if let number { pool.monitor.setIsRecorded(tables?.isEmpty == false, of: number) }
     let ended = pool.monitor.clock.now
     let isOffline =
       if case .failure(let error) = result { error.error.endsConnection } else { false }

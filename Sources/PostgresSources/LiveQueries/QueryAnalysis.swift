@@ -77,6 +77,7 @@ struct QueryAnalyzer {
         "The server is a standby server, on which the records cannot be read.",
         "Connect to the primary server.", keyed: "The server is a standby server.")
     }
+    try await addEpoch()
     do throws(PostgresError) {
       return try await analyzeView(description)
     } catch {
@@ -87,6 +88,23 @@ struct QueryAnalyzer {
       // The view could not be created, for example without the privilege. The plan tells less.
       return try await analyzePlan()
     }
+  }
+
+  /// Lets the server add the epoch of the records if there is none for this database, and if this role may.
+  ///
+  /// After a crash, a restore or a copy of the database, there is none.
+  private func addEpoch() async throws(PostgresError) {
+    let mayAdd = try await session.texts(
+      """
+      SELECT 1 FROM pg_catalog.pg_namespace n
+      JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = 'epoch'
+      JOIN pg_catalog.pg_proc p ON p.pronamespace = n.oid AND p.proname = 'maintain'
+      WHERE n.nspname = 'swappable' AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+        AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
+        AND pg_catalog.has_function_privilege(p.oid, 'EXECUTE')
+      """, columns: 1)
+    guard !mayAdd.isEmpty, try await !hasEpoch() else { return }
+    _ = try? await session.texts("SELECT swappable.maintain()", columns: 1)
   }
 
   // MARK: The view
@@ -365,9 +383,6 @@ struct QueryAnalyzer {
         reason: "\(name) receives rows by replication, which calls no change triggers.",
         suggestion: "Connect to the server that publishes them.")
     }
-    if try await hasEpoch() { return .records }
-    // After a crash, a restore or a copy, a reader adds the epoch.
-    _ = try? await session.texts("SELECT swappable.maintain()", columns: 1)
     if try await hasEpoch() { return .records }
     return .polling(
       reason: "The records belong to another server or to a copied database.", suggestion: repair)

@@ -238,7 +238,9 @@ final class ServerMonitor: Sendable {
         (known.polled, lastPoll) = (now.text, clock.now)
         monitor.notify(.found, onlyPolled: true)
       }
-      known = ServerState(text: now.text, polled: known.polled, objects: now.objects)
+      let polled = known.polled
+      known = now
+      known.polled = polled
       timer.cancel()
       let interval = monitor.interval(after: lastRecord.duration(to: clock.now))
       timer = clock.call(after: interval) { continuation.yield(.time) }
@@ -301,6 +303,8 @@ struct ServerState: Sendable {
   var polled: String
   /// The state of the objects of the change triggers, or `nil` if it is not known.
   var objects: String?
+  /// The last mark of pruned records, or `nil` if there is none.
+  var pruned: String?
   /// The tables with new records, or `nil` if there may be records of any table.
   var tables: Set<UInt32>? = []
 
@@ -342,7 +346,9 @@ struct ServerState: Sendable {
   /// A query for the state, the state of the objects of the change triggers, and the tables with new records.
   static let lookSQL = """
     SELECT (\(sql)), \(QueryAnalyzer.objectsSQL), pg_catalog.count(c.relation),
-      pg_catalog.string_agg(DISTINCT c.relation::pg_catalog.text, ' ')
+      pg_catalog.string_agg(DISTINCT c.relation::pg_catalog.text, ' '),
+      (SELECT p.id FROM swappable.record p WHERE p.relation = 0
+        ORDER BY p.xid DESC, p.id DESC LIMIT 1)
     FROM (\(recordsSQL("r.relation", limit: recordLimit))) c
     """
 
@@ -354,12 +360,15 @@ struct ServerState: Sendable {
   ) async throws(PostgresError) -> ServerState {
     guard records, !known.isStandby else { return ServerState(text: try await read(session)) }
     do throws(PostgresError) {
-      let rows = try await session.texts(lookSQL, [.text(known.text)], columns: 4)
+      let rows = try await session.texts(lookSQL, [.text(known.text)], columns: 5)
       guard let row = rows.first else { throw .unexpectedAnswer("no row", sql: lookSQL) }
       var state = ServerState(text: row[0] ?? "", objects: row[1] ?? "")
       let tables = (row[3] ?? "").split(separator: " ").compactMap { UInt32($0) }
+      state.pruned = row[4]
       // The relation 0 marks records that were pruned.
-      let isComplete = (row[2].flatMap { Int($0) } ?? 0) < recordLimit && !tables.contains(0)
+      let isComplete =
+        (row[2].flatMap { Int($0) } ?? 0) < recordLimit && !tables.contains(0)
+        && (known.objects == nil || state.pruned == known.pruned)
       state.tables = isComplete ? Set(tables) : nil
       return state
     } catch {
