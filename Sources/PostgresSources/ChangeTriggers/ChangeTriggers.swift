@@ -132,34 +132,30 @@ enum ChangeTriggers {
 
   /// The functions that prune records. Both skip rows that other transactions have locked.
   ///
-  /// `prune(number)` is for a writer: it looks at the oldest records only. If many dead rows are left, for example while
-  /// an old transaction is open, it begins behind the last records that were pruned.
+  /// `prune(number)` is for a writer: it looks at the oldest records only. If the server has not removed many of the dead
+  /// rows yet, for example while an old transaction is open, it begins behind the last records that were pruned.
   /// `maintain()` is for readers and administrators: it looks at all records, and adds the epoch if there is none.
   static let functionsSQL = """
     CREATE OR REPLACE FUNCTION swappable.prune(number bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
     DECLARE
       start xid8 := '0';
-      last xid8;
     BEGIN
       IF current_setting('transaction_isolation') <> 'read committed' THEN RETURN; END IF;
-      IF pg_stat_get_dead_tuples('swappable.record'::regclass) > \(recordLimit) THEN
+      IF pg_stat_get_dead_tuples('swappable.record'::regclass) > \(pruneInterval * 10) THEN
         SELECT r.xid INTO start FROM swappable.record r WHERE r.relation = 0
           ORDER BY r.xid DESC LIMIT 1;
       END IF;
-      SELECT o.xid INTO last FROM (
-        SELECT r.xid, r.id, r.at FROM swappable.record r WHERE r.xid >= start AND r.relation <> 0
-        ORDER BY r.xid LIMIT \(pruneInterval * 10)
-      ) AS o
-      WHERE o.id <= number - \(recordLimit) OR o.at < clock_timestamp() - interval '10 minutes'
-      ORDER BY o.xid DESC LIMIT 1;
-      IF last IS NULL THEN RETURN; END IF;
       WITH gone AS (
         DELETE FROM swappable.record r WHERE r.ctid = ANY (ARRAY(
-          SELECT o.ctid FROM swappable.record o WHERE o.xid >= start AND o.xid <= last
-            AND (o.id <= number - \(recordLimit)
-              OR o.at < clock_timestamp() - interval '10 minutes')
-          FOR UPDATE SKIP LOCKED))
+          SELECT f.ctid FROM swappable.record f WHERE f.ctid = ANY (ARRAY(
+            SELECT o.ctid FROM (
+              SELECT r.ctid, r.id, r.at FROM swappable.record r WHERE r.xid >= COALESCE(start, '0')
+              ORDER BY r.xid LIMIT \(pruneInterval * 2)
+            ) o
+            WHERE o.id <= number - \(recordLimit)
+              OR o.at < clock_timestamp() - interval '10 minutes'
+          )) FOR UPDATE SKIP LOCKED))
         RETURNING r.xid
       ) INSERT INTO swappable.record (xid, relation, at)
         SELECT g.xid, 0, clock_timestamp() FROM gone g ORDER BY g.xid DESC LIMIT 1;
@@ -340,8 +336,11 @@ enum ChangeTriggers {
               AND (SELECT pg_catalog.count(*) FROM pg_catalog.pg_index i
                 WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid) OPERATOR(pg_catalog.=) 2
               AND (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute a
-                WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid AND a.attnotnull
-                  AND a.attnum OPERATOR(pg_catalog.>) 0) OPERATOR(pg_catalog.=) 4
+                WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid
+                  AND pg_catalog.concat(a.attname, a.atttypid, a.attnotnull, a.attidentity)
+                    OPERATOR(pg_catalog.=) ANY (ARRAY[
+                      'id20ta', 'xid5069t', 'relation26t', 'keys1009f', 'at1184t'])
+                ) OPERATOR(pg_catalog.=) 5
               FROM pg_catalog.pg_class c
               WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('swappable.record'))
     """
