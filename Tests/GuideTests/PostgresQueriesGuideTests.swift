@@ -8,7 +8,7 @@ import Testing
 @Suite(.tags(.system)) struct PostgresQueriesGuideTests {
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("PostgresQueries")
-    #expect(guide.code.count == 5)
+    #expect(guide.code.count == 6)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -21,6 +21,12 @@ import Testing
       connectionString: "host=db.example dbname=shop user=app",
       sql: "SELECT id, title FROM task WHERE done = $1 ORDER BY id", arguments: [false])
     try await connection.installChangeTriggers(on: ["task"])
+    let pool = try PostgresPool(
+      "host=pooler.example dbname=shop user=app",
+      listeningOn: "host=db.example dbname=shop user=app")
+    let tasks = try PostgresDataSource<Todo>(
+      pool: pool, sql: "SELECT id, title FROM task ORDER BY id")
+    print(tasks.sql)
     print(try await open.explainQuery())
     try await connection.transaction {
       try await connection.execute("INSERT INTO task VALUES ($1, $2, $3)", [1, "Write", false])

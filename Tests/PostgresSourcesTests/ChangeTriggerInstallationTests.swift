@@ -208,7 +208,8 @@ struct ChangeTriggerInstallationTests {
     try await restored.connection.executeScript(
       """
       CREATE ROLE \(reader) LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public, swappable TO \(reader);
-      GRANT USAGE ON SCHEMA swappable TO \(reader)
+      GRANT USAGE ON SCHEMA swappable TO \(reader);
+      GRANT EXECUTE ON FUNCTION swappable.look(pg_snapshot) TO \(reader)
       """)
     let source = try PostgresDataSource(
       pool: try PostgresPool(other.connectionString(database: restored.name, user: reader)),

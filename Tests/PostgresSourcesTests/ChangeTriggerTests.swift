@@ -70,11 +70,11 @@ import Testing
     }
     try await connection.installChangeTriggers(on: ["item"])
     let first = try await objects()
-    #expect(first.count == 4 + 2 + 3, "\(first)")
+    #expect(first.count == 4 + 2 + 4, "\(first)")
     try await connection.installChangeTriggers(on: ["item"])
     #expect(try await objects() == first)
     try await connection.uninstallChangeTriggers(on: ["item"])
-    #expect(try await objects().count == 4)
+    #expect(try await objects().count == 5)
     try await connection.uninstallChangeTriggers()
     #expect(try await objects().isEmpty)
   }

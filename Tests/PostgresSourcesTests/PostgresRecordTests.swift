@@ -119,7 +119,8 @@ import Testing
   private func rowsRead(
     _ database: TestDatabase, since state: String
   ) async throws -> (table: Int, index: Int) {
-    let sql = ServerState.lookSQL.replacing("$1", with: "'\(state)'")
+    let sql = "SELECT \(ServerState.lookColumns) FROM \(ServerState.lookRows)"
+      .replacing("$1", with: "'\(state)'")
     let lines = try await database.connection.query(
       "EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) \(sql)"
     ) {
@@ -188,8 +189,8 @@ import Testing
       try await database.connection.execute("INSERT INTO other VALUES ($1)", [id])
       try await observer.wait { $0.contents.count == id + 1 }
     }
-    // The first look of the monitor may lead to one more.
-    #expect(source.readCounts.looks <= looks + 1)
+    // The first looks of the monitor may lead to some more.
+    #expect(source.readCounts.looks < looks + 5)
   }
 
   @Test(arguments: ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"])

@@ -135,6 +135,7 @@ enum ChangeTriggers {
   /// `prune(number)` is for a writer: it looks at the oldest records only. If the server has not removed many of the dead
   /// rows yet, for example while an old transaction is open, it begins behind the last records that were pruned.
   /// `maintain()` is for readers and administrators: it looks at all records, and adds the epoch if there is none.
+  /// `look(since)` is for readers. It writes nothing.
   static let functionsSQL = """
     CREATE OR REPLACE FUNCTION swappable.prune(number bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
@@ -186,7 +187,18 @@ enum ChangeTriggers {
         ORDER BY g.xid DESC LIMIT 1;
     END
     $function$;
-    REVOKE ALL ON FUNCTION swappable.prune(bigint), swappable.maintain(interval) FROM PUBLIC;
+    CREATE OR REPLACE FUNCTION swappable.look(
+      since pg_catalog.pg_snapshot, OUT state text, OUT objects text, OUT number bigint,
+      OUT tables text, OUT pruned bigint)
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $function$
+    BEGIN
+      SELECT \(ServerState.lookColumns)
+      INTO state, objects, number, tables, pruned
+      FROM \(ServerState.lookRows);
+    END
+    $function$;
+    REVOKE ALL ON FUNCTION swappable.prune(bigint), swappable.maintain(interval),
+      swappable.look(pg_catalog.pg_snapshot) FROM PUBLIC;
     SELECT swappable.maintain()
     """
 
@@ -196,7 +208,8 @@ enum ChangeTriggers {
     return """
       GRANT USAGE ON SCHEMA swappable TO \(role);
       GRANT SELECT ON swappable.record, swappable.epoch TO \(role);
-      GRANT EXECUTE ON FUNCTION swappable.maintain(interval) TO \(role)
+      GRANT EXECUTE ON FUNCTION swappable.maintain(interval),
+        swappable.look(pg_catalog.pg_snapshot) TO \(role)
       """
   }
 

@@ -292,7 +292,7 @@ struct ChangeTriggerInstaller {
       """
       SELECT p.proname FROM pg_catalog.pg_proc p
       WHERE p.pronamespace = pg_catalog.to_regnamespace('swappable')
-        AND pg_catalog.strpos($1, p.prosrc) > 0 AND p.proname IN ('prune', 'maintain')
+        AND pg_catalog.strpos($1, p.prosrc) > 0 AND p.proname IN ('prune', 'maintain', 'look')
       UNION ALL SELECT c.relname FROM pg_catalog.pg_class c
       WHERE c.relnamespace = pg_catalog.to_regnamespace('swappable') AND c.relname = 'epoch'
       """, [.text(ChangeTriggers.functionsSQL)], columns: 1
@@ -305,7 +305,7 @@ struct ChangeTriggerInstaller {
     if sql.isEmpty, try await !canInsert() {
       sql = ["DROP TABLE IF EXISTS swappable.record, swappable.epoch", ChangeTriggers.tablesSQL]
     }
-    let isComplete = sql.isEmpty && objects.count == 3
+    let isComplete = sql.isEmpty && objects.count == 4
     var isHere = false
     if isComplete { isHere = try await hasEpoch() }
     if !isHere { sql.append(ChangeTriggers.functionsSQL) }
@@ -325,14 +325,17 @@ struct ChangeTriggerInstaller {
       LEFT JOIN pg_catalog.pg_class c
         ON c.relnamespace = pg_catalog.to_regnamespace('swappable') AND c.relname = 'record'
       WHERE (r.rolname = ANY ($1::pg_catalog.text[])
-          OR EXISTS (SELECT FROM pg_catalog.pg_class o, pg_catalog.aclexplode(o.relacl) a
+          OR $2 AND EXISTS (SELECT FROM pg_catalog.pg_class o, pg_catalog.aclexplode(o.relacl) a
             WHERE o.relnamespace = pg_catalog.to_regnamespace('swappable')
               AND o.relname IN ('change', 'record') AND a.grantee = r.oid
               AND a.privilege_type = 'SELECT' AND a.grantee <> o.relowner))
         AND ($2 OR NOT (
           COALESCE(pg_catalog.has_schema_privilege(r.oid,
             pg_catalog.to_regnamespace('swappable')::pg_catalog.oid, 'USAGE'), false)
-          AND COALESCE(pg_catalog.has_table_privilege(r.oid, c.oid, 'SELECT'), false)))
+          AND COALESCE(pg_catalog.has_table_privilege(r.oid, c.oid, 'SELECT'), false)
+          AND COALESCE((SELECT pg_catalog.has_function_privilege(r.oid, p.oid, 'EXECUTE')
+            FROM pg_catalog.pg_proc p WHERE p.proname = 'look'
+              AND p.pronamespace = pg_catalog.to_regnamespace('swappable')), false)))
       UNION SELECT u.name FROM pg_catalog.unnest($1::pg_catalog.text[]) AS u(name)
       WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles k WHERE k.rolname = u.name)
       """, [.array(readers.map { .text($0) }), .boolean(all)], columns: 1)

@@ -361,7 +361,9 @@ struct QueryAnalyzer {
         COALESCE(pg_catalog.has_schema_privilege(n.oid, 'USAGE'), false),
         (SELECT pg_catalog.count(*) FROM pg_catalog.pg_class c WHERE c.relnamespace = n.oid
           AND c.relname IN ('record', 'epoch')
-          AND pg_catalog.has_table_privilege(c.oid, 'SELECT')),
+          AND pg_catalog.has_table_privilege(c.oid, 'SELECT'))
+          + (SELECT pg_catalog.count(*) FROM pg_catalog.pg_proc p WHERE p.pronamespace = n.oid
+            AND p.proname = 'look' AND pg_catalog.has_function_privilege(p.oid, 'EXECUTE')),
         (SELECT pg_catalog.min(r.srrelid::pg_catalog.regclass::pg_catalog.text)
           FROM pg_catalog.pg_subscription_rel r WHERE r.srrelid = ANY ($1::pg_catalog.oid[]))
       FROM pg_catalog.pg_namespace n WHERE n.nspname = 'swappable'
@@ -373,7 +375,7 @@ struct QueryAnalyzer {
           + "may not write to it, so nothing is recorded.",
         suggestion: repair)
     }
-    guard row[1] == "t", row[2] == "2" else {
+    guard row[1] == "t", row[2] == "3" else {
       return .polling(
         reason: "This role may not read the recorded changes.",
         suggestion: "Run installChangeTriggers with this role as a reader.")

@@ -343,14 +343,21 @@ struct ServerState: Sendable {
     """
   }
 
-  /// A query for the state, the state of the objects of the change triggers, and the tables with new records.
-  static let lookSQL = """
-    SELECT (\(sql)), \(QueryAnalyzer.objectsSQL), pg_catalog.count(c.relation),
-      pg_catalog.string_agg(DISTINCT c.relation::pg_catalog.text, ' '),
-      (SELECT p.id FROM swappable.record p WHERE p.relation = 0
-        ORDER BY p.xid DESC, p.id DESC LIMIT 1)
-    FROM (\(recordsSQL("r.relation", limit: recordLimit))) c
+  /// The columns of a look since the snapshot `$1`: the state, the state of the objects of the change triggers, the number
+  /// of new records, their tables, and the last mark of pruned records.
+  ///
+  /// The function `swappable.look` contains the query, so the server plans it once for a session and not for each look.
+  static let lookColumns = [
+    sql, QueryAnalyzer.objectsSQL, "pg_catalog.count(c.relation)",
+    "pg_catalog.string_agg(DISTINCT c.relation::pg_catalog.text, ' ')",
     """
+    (SELECT p.id FROM swappable.record p WHERE p.relation = 0
+      ORDER BY p.xid DESC, p.id DESC LIMIT 1)
+    """,
+  ].map { "(\($0))" }.joined(separator: ",\n")
+
+  /// The rows of a look.
+  static let lookRows = "(\(recordsSQL("r.relation", limit: recordLimit))) c"
 
   /// Reads the state, and the tables with records that were not visible in an earlier state.
   ///
@@ -360,8 +367,9 @@ struct ServerState: Sendable {
   ) async throws(PostgresError) -> ServerState {
     guard records, !known.isStandby else { return ServerState(text: try await read(session)) }
     do throws(PostgresError) {
-      let rows = try await session.texts(lookSQL, [.text(known.text)], columns: 5)
-      guard let row = rows.first else { throw .unexpectedAnswer("no row", sql: lookSQL) }
+      let sql = "SELECT * FROM swappable.look($1)"
+      let rows = try await session.texts(sql, [.text(known.text)], columns: 5)
+      guard let row = rows.first else { throw .unexpectedAnswer("no row", sql: sql) }
       var state = ServerState(text: row[0] ?? "", objects: row[1] ?? "")
       let tables = (row[3] ?? "").split(separator: " ").compactMap { UInt32($0) }
       state.pruned = row[4]
