@@ -26,7 +26,7 @@ import Testing
       listeningOn: "host=db.example dbname=shop user=app")
     let tasks = try PostgresDataSource<Todo>(
       pool: pool, sql: "SELECT id, title FROM task ORDER BY id")
-    print(tasks.sql)
+    print(try await tasks.explainQuery())
     print(try await open.explainQuery())
     try await connection.transaction {
       try await connection.execute("INSERT INTO task VALUES ($1, $2, $3)", [1, "Write", false])

@@ -16,7 +16,7 @@ struct ChangeTriggerInstallationTests {
 
   private func keys(_ database: TestDatabase) async throws -> [[[String]]?] {
     try await database.connection.query(
-      "SELECT keys FROM swappable.record WHERE relation <> 0 ORDER BY id"
+      "SELECT keys FROM swappable.record WHERE relation > 1 ORDER BY at"
     ) { try $0.value("keys") }
   }
 

@@ -80,7 +80,7 @@ import Testing
         INSERT INTO item VALUES (3, 'c'); UPDATE item SET id = 4 WHERE id = 3; DELETE FROM item WHERE id = 4
         """)
       return try await database.connection.query(
-        "SELECT keys FROM swappable.record ORDER BY id"
+        "SELECT keys FROM swappable.record WHERE relation > 1 ORDER BY at"
       ) { try $0.value("keys", as: [[String]].self).map { $0[0] }.sorted() }
     }
     #expect(recorded == [["3"], ["3", "4"], ["4"]])

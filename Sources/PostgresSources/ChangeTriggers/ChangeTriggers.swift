@@ -6,7 +6,9 @@
 ///   `swappable.epoch`. That row is therefore an identity of the records: as long as it stays the same, no record is
 ///   missing except those that were pruned. It names the database of the server in which it was made, because a dump or
 ///   a copy of a database contains it, too.
-/// - A row with the relation 0 marks that records were pruned. Its transaction is the largest of a pruned record.
+/// - A row with the relation 0 marks that records were pruned. Its transaction is the largest of a pruned record. A row
+///   with the relation 1 stands for about 512 records, so that their number is known: a sequence would change what the
+///   function `lastval` returns to the writer.
 ///
 /// A trigger never makes a write fail. Three things ensure it:
 ///
@@ -19,6 +21,9 @@
 /// - Pruning skips rows that others have locked. In transactions with one snapshot, deleting could fail, so they do not
 ///   prune.
 ///
+/// Not excluded are: a foreign table that becomes a partition later, a limit of temporary files, and a privilege to execute a
+/// function of the server's catalog that is revoked from everybody.
+///
 /// Writers need no privileges on these objects, because the functions that write them run as their owner. No name in them
 /// depends on the search path.
 enum ChangeTriggers {
@@ -29,9 +34,9 @@ enum ChangeTriggers {
   static let keyLimit = 100
   /// The number of records that are kept.
   static let recordLimit = 100_000
-  /// The number of records after which a writer prunes.
-  static let pruneInterval = 1000
-  /// The largest number of bytes of a text in a recorded key.
+  /// The number of records after which a writer prunes, on average: a power of 2.
+  static let pruneInterval = 512
+  /// The largest number of bytes of a value in a recorded key.
   static let keyByteLimit = 2000
 
   /// The beginning of the names of all functions of tables. Older versions have other names.
@@ -51,12 +56,10 @@ enum ChangeTriggers {
     var name: String
     /// The columns of the primary key, in order, or none if keys cannot be recorded.
     var keyColumns: [String]
-    /// Whether the values of a key column can be long.
-    var canKeysBeLong: [Bool]
     /// The columns of the primary key with their types, as the triggers' arguments contain them.
     var keyText: String
-    /// A Boolean value that indicates whether a foreign table is among its partitions or children. The server cannot
-    /// collect rows of foreign tables.
+    /// A Boolean value that indicates whether a foreign table is among its partitions or children, or could become one
+    /// because the database has foreign servers. The server cannot collect rows of foreign tables.
     var hasForeignChild = false
     /// The names of the triggers that exist, also those of older versions.
     var triggers: [String] = []
@@ -84,8 +87,7 @@ enum ChangeTriggers {
 
   /// The columns and properties of the table of records, as ``shapeSQL`` returns them.
   static let shape = """
-    r 0 2 1 id a bigint true, xid  xid8 true, relation  oid true, keys  text[] false, \
-    at  timestamp with time zone true
+    r 0 3 xid xid8 true, relation oid true, keys text[] false, at timestamp with time zone true
     """
 
   /// A query that returns the columns of the table of records, and what could make an insertion fail.
@@ -93,11 +95,8 @@ enum ChangeTriggers {
     SELECT c.relkind::pg_catalog.text || ' ' || (c.relchecks + c.relhasrules::integer + c.relhastriggers::integer
         + c.relrowsecurity::integer + c.relispartition::integer) || ' '
       || (SELECT pg_catalog.count(*) FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid) || ' '
-      || (SELECT pg_catalog.count(*) FROM pg_catalog.pg_sequence s
-          JOIN pg_catalog.pg_depend d ON d.objid = s.seqrelid AND d.deptype = 'i'
-          WHERE d.refobjid = c.oid AND s.seqmax = 9223372036854775807) || ' '
-      || pg_catalog.string_agg(a.attname || ' ' || a.attidentity::pg_catalog.text || ' '
-        || pg_catalog.format_type(a.atttypid, NULL) || ' ' || a.attnotnull, ', ' ORDER BY a.attnum)
+      || pg_catalog.string_agg(a.attname || ' ' || pg_catalog.format_type(a.atttypid, a.atttypmod)
+        || ' ' || a.attnotnull, ', ' ORDER BY a.attnum)
     FROM pg_catalog.pg_class c
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname = 'swappable'
     JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -119,7 +118,6 @@ enum ChangeTriggers {
 
   static let tablesSQL = """
     CREATE UNLOGGED TABLE swappable.record (
-      id bigint GENERATED ALWAYS AS IDENTITY,
       xid xid8 NOT NULL,
       relation oid NOT NULL,
       keys text[],
@@ -127,23 +125,31 @@ enum ChangeTriggers {
     );
     CREATE INDEX record_xid ON swappable.record (xid);
     CREATE INDEX record_pruned ON swappable.record (xid) WHERE relation = 0;
+    CREATE INDEX record_count ON swappable.record (at) WHERE relation = 1;
     CREATE UNLOGGED TABLE swappable.epoch (epoch uuid NOT NULL, cluster text NOT NULL)
     """
 
   /// The functions that prune records. Both skip rows that other transactions have locked.
   ///
-  /// `prune(number)` is for a writer: it looks at the oldest records only. If the server has not removed many of the dead
+  /// `prune()` is for a writer: it looks at the oldest records only. If the server has not removed many of the dead
   /// rows yet, for example while an old transaction is open, it begins behind the last records that were pruned.
   /// `maintain()` is for readers and administrators: it looks at all records, and adds the epoch if there is none.
   /// `look(since)` is for readers. It writes nothing.
   static let functionsSQL = """
-    CREATE OR REPLACE FUNCTION swappable.prune(number bigint) RETURNS void
+    DROP FUNCTION IF EXISTS swappable.prune(bigint);
+    CREATE OR REPLACE FUNCTION swappable.prune() RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
     DECLARE
       start xid8 := '0';
+      oldest timestamptz := clock_timestamp() - interval '10 minutes';
     BEGIN
+      INSERT INTO swappable.record (xid, relation, at)
+        VALUES (pg_current_xact_id(), 1, clock_timestamp());
       IF current_setting('transaction_isolation') <> 'read committed' THEN RETURN; END IF;
-      IF pg_stat_get_dead_tuples('swappable.record'::regclass) > \(pruneInterval * 10) THEN
+      oldest := greatest(oldest, (
+        SELECT r.at FROM swappable.record r WHERE r.relation = 1
+        ORDER BY r.at DESC OFFSET \(recordLimit / pruneInterval) LIMIT 1));
+      IF pg_stat_get_dead_tuples('swappable.record'::regclass) > \(pruneInterval * 20) THEN
         SELECT r.xid INTO start FROM swappable.record r WHERE r.relation = 0
           ORDER BY r.xid DESC LIMIT 1;
       END IF;
@@ -151,11 +157,9 @@ enum ChangeTriggers {
         DELETE FROM swappable.record r WHERE r.ctid = ANY (ARRAY(
           SELECT f.ctid FROM swappable.record f WHERE f.ctid = ANY (ARRAY(
             SELECT o.ctid FROM (
-              SELECT r.ctid, r.id, r.at FROM swappable.record r WHERE r.xid >= COALESCE(start, '0')
-              ORDER BY r.xid LIMIT \(pruneInterval * 2)
-            ) o
-            WHERE o.id <= number - \(recordLimit)
-              OR o.at < clock_timestamp() - interval '10 minutes'
+              SELECT r.ctid, r.at FROM swappable.record r WHERE r.xid >= COALESCE(start, '0')
+              ORDER BY r.xid LIMIT \(pruneInterval * 4)
+            ) o WHERE o.at < oldest
           )) FOR UPDATE SKIP LOCKED))
         RETURNING r.xid
       ) INSERT INTO swappable.record (xid, relation, at)
@@ -165,7 +169,7 @@ enum ChangeTriggers {
     CREATE OR REPLACE FUNCTION swappable.maintain(age interval DEFAULT '10 minutes') RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
     DECLARE
-      newest bigint;
+      oldest timestamptz := clock_timestamp() - age;
       here text := \(clusterSQL);
       isOther boolean;
     BEGIN
@@ -175,11 +179,12 @@ enum ChangeTriggers {
         DELETE FROM swappable.epoch;
         INSERT INTO swappable.epoch SELECT gen_random_uuid(), here;
       END IF;
-      SELECT max(r.id) INTO newest FROM swappable.record r;
+      oldest := greatest(oldest, (
+        SELECT r.at FROM swappable.record r WHERE r.relation = 1
+        ORDER BY r.at DESC OFFSET \(recordLimit / pruneInterval) LIMIT 1));
       WITH gone AS (
         DELETE FROM swappable.record r WHERE r.ctid = ANY (ARRAY(
-          SELECT o.ctid FROM swappable.record o
-          WHERE isOther OR o.at <= clock_timestamp() - age OR o.id <= newest - \(recordLimit)
+          SELECT o.ctid FROM swappable.record o WHERE isOther OR o.at <= oldest
           FOR UPDATE SKIP LOCKED))
         RETURNING r.xid
       ) INSERT INTO swappable.record (xid, relation, at)
@@ -189,15 +194,15 @@ enum ChangeTriggers {
     $function$;
     CREATE OR REPLACE FUNCTION swappable.look(
       since pg_catalog.pg_snapshot, OUT state text, OUT objects text, OUT number bigint,
-      OUT tables text, OUT pruned bigint)
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $function$
+      OUT tables text, OUT pruned text)
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET jit = off AS $function$
     BEGIN
       SELECT \(ServerState.lookColumns)
       INTO state, objects, number, tables, pruned
       FROM \(ServerState.lookRows);
     END
     $function$;
-    REVOKE ALL ON FUNCTION swappable.prune(bigint), swappable.maintain(interval),
+    REVOKE ALL ON FUNCTION swappable.prune(), swappable.maintain(interval),
       swappable.look(pg_catalog.pg_snapshot) FROM PUBLIC;
     SELECT swappable.maintain()
     """
@@ -219,7 +224,7 @@ enum ChangeTriggers {
     return """
       GRANT USAGE, CREATE ON SCHEMA swappable TO \(role);
       GRANT SELECT, INSERT ON swappable.record TO \(role);
-      GRANT EXECUTE ON FUNCTION swappable.prune(bigint) TO \(role)
+      GRANT EXECUTE ON FUNCTION swappable.prune() TO \(role)
       """
   }
 
@@ -290,7 +295,7 @@ enum ChangeTriggers {
       wakesReaders
       ? """
 
-        IF number IS NOT NULL THEN
+        IF stamp IS NOT NULL THEN
           PERFORM pg_catalog.pg_notify('\(ServerMonitor.channel)', '');
         END IF;
       """ : ""
@@ -298,8 +303,10 @@ enum ChangeTriggers {
 
       #variable_conflict use_column
       DECLARE
-        number bigint;
-        mark text;
+        -- Names of types could be those of the writer, too.
+        stamp pg_catalog.timestamptz;
+        gate integer;
+        mark pg_catalog.text;
       BEGIN
         -- If this transaction has recorded before, it holds a lock, and the table of the records has kept its form.
         IF pg_catalog.current_setting('swappable.recorded', true) OPERATOR(pg_catalog.=) 'on'
@@ -308,10 +315,12 @@ enum ChangeTriggers {
           AND pg_catalog.has_table_privilege(pg_catalog.to_regclass('swappable.record'), 'SELECT')
         THEN
           \(record)
+          \(gateSQL)
         ELSE
           BEGIN
             \(record)
-            IF pg_catalog.hashint8(number) OPERATOR(pg_catalog.&) 7 OPERATOR(pg_catalog.=) 0 THEN
+            \(gateSQL)
+            IF gate OPERATOR(pg_catalog.&) 7 OPERATOR(pg_catalog.=) 0 THEN
               IF \(fitsSQL) THEN
                 mark := pg_catalog.set_config('swappable.recorded', 'on', true);
               END IF;
@@ -324,13 +333,13 @@ enum ChangeTriggers {
               EXCEPTION
                 WHEN serialization_failure OR deadlock_detected THEN RAISE;
                 -- Readers see that the table of the records has changed, and read everything.
-                WHEN OTHERS THEN number := NULL;
+                WHEN OTHERS THEN stamp := NULL;
               END;
           END;
         END IF;
-        IF number OPERATOR(pg_catalog.%) \(pruneInterval) OPERATOR(pg_catalog.=) 0 THEN
+        IF gate OPERATOR(pg_catalog.&) \(pruneInterval - 1) OPERATOR(pg_catalog.=) 0 THEN
           BEGIN
-            PERFORM swappable.prune(number);
+            PERFORM swappable.prune();
           EXCEPTION
             WHEN serialization_failure OR deadlock_detected THEN RAISE;
             WHEN OTHERS THEN NULL;
@@ -342,18 +351,26 @@ enum ChangeTriggers {
       """
   }
 
+  /// A statement that computes a number from the time of a record, which is as good as random. The server's own random
+  /// numbers belong to the writer.
+  private static let gateSQL = """
+    gate := pg_catalog.hashfloat8(pg_catalog.date_part('epoch', stamp));
+    """
+
   /// An expression that tells that no insertion into the table of records can fail because of its values.
   private static let fitsSQL = """
-    (SELECT c.relnatts OPERATOR(pg_catalog.=) 5 AND c.relchecks OPERATOR(pg_catalog.=) 0
+    (SELECT c.relnatts OPERATOR(pg_catalog.=) 4 AND c.relchecks OPERATOR(pg_catalog.=) 0
               AND NOT c.relhasrules AND NOT c.relhastriggers AND NOT c.relrowsecurity
-              AND (SELECT pg_catalog.count(*) FROM pg_catalog.pg_index i
-                WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid) OPERATOR(pg_catalog.=) 2
+              AND NOT c.relispartition
+              AND (SELECT pg_catalog.string_agg(pg_catalog.concat(i.indkey, i.indisunique, i.indexprs),
+                  ',' ORDER BY i.indexrelid) FROM pg_catalog.pg_index i
+                WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid) OPERATOR(pg_catalog.=) '1f,1f,4f'
               AND (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute a
                 WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid
-                  AND pg_catalog.concat(a.attname, a.atttypid, a.attnotnull, a.attidentity)
+                  AND pg_catalog.concat(a.attname, a.atttypid, a.atttypmod, a.attnotnull)
                     OPERATOR(pg_catalog.=) ANY (ARRAY[
-                      'id20ta', 'xid5069t', 'relation26t', 'keys1009f', 'at1184t'])
-                ) OPERATOR(pg_catalog.=) 5
+                      'xid5069-1t', 'relation26-1t', 'keys1009-1f', 'at1184-1t'])
+                ) OPERATOR(pg_catalog.=) 4
               FROM pg_catalog.pg_class c
               WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('swappable.record'))
     """
@@ -361,7 +378,7 @@ enum ChangeTriggers {
   private static let recordManySQL = """
     INSERT INTO swappable.record (xid, relation, at)
             VALUES (pg_catalog.pg_current_xact_id(), TG_RELID, pg_catalog.clock_timestamp())
-            RETURNING id INTO number;
+            RETURNING at INTO stamp;
     """
 
   private static func recordSQL(_ table: Table, _ sources: [String]) -> String {
@@ -371,7 +388,7 @@ enum ChangeTriggers {
         INSERT INTO swappable.record (xid, relation, at)
                 SELECT pg_catalog.pg_current_xact_id(), TG_RELID, pg_catalog.clock_timestamp()
                 WHERE EXISTS (SELECT FROM \(sources[sources.count - 1]))
-                RETURNING id INTO number;
+                RETURNING at INTO stamp;
         """
     }
     let columns = table.recordedColumns.map(PostgresText.quoted)
@@ -381,24 +398,29 @@ enum ChangeTriggers {
     let keys = zip(columns, names).map { "\($0) AS \($1)" }.joined(separator: ", ")
     let rows = sources.map { "(SELECT \(keys) FROM \($0) LIMIT \(keyLimit + 1))" }
       .joined(separator: " UNION ALL ")
-    let texts = names.map { "pg_catalog.concat(r.\($0))" }.joined(separator: ", ")
-    let lengths = zip(names, table.canKeysBeLong).map { name, canBeLong in
-      canBeLong
-        ? " AND pg_catalog.max(pg_catalog.octet_length(pg_catalog.concat(r.\(name)))) "
-          + "OPERATOR(pg_catalog.<=) \(keyByteLimit)" : ""
-    }.joined()
+    let texts = names.map { name in
+      """
+      CASE WHEN pg_catalog.pg_column_size(s.\(name)) OPERATOR(pg_catalog.<=) \(keyByteLimit)
+                  AND pg_catalog.octet_length(pg_catalog.concat(s.\(name)))
+                    OPERATOR(pg_catalog.<=) \(keyByteLimit) THEN pg_catalog.concat(s.\(name)) END AS \(name)
+      """
+    }
+    let counts = names.map {
+      " AND pg_catalog.count(r.\($0)) OPERATOR(pg_catalog.=) pg_catalog.count(*)"
+    }
     return """
       INSERT INTO swappable.record (xid, relation, keys, at)
               SELECT pg_catalog.pg_current_xact_id(), TG_RELID,
-                CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.<=) \(keyLimit * sources.count)\
-      \(lengths)
-                THEN pg_catalog.array_agg(ARRAY[\(texts)]) END, pg_catalog.clock_timestamp()
+                CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.<=) \(keyLimit * sources.count)
+                  \(counts.joined())
+                THEN pg_catalog.array_agg(ARRAY[\(names.map { "r.\($0)" }.joined(separator: ", "))]) END,
+                pg_catalog.clock_timestamp()
               FROM (
-                SELECT \(names.map { "s.\($0)" }.joined(separator: ", "))
+                SELECT \(texts.joined(separator: ", "))
                 FROM (SELECT \(constants)) d CROSS JOIN LATERAL (\(rows)) s
               ) r
               HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 0
-              RETURNING id INTO number;
+              RETURNING at INTO stamp;
       """
   }
 
@@ -500,10 +522,10 @@ enum ChangeTriggers {
     )
     SELECT c.oid, n.nspname, c.relname, c.relkind, c.relpersistence,
       \(keySQL(of: "c.oid", "pg_catalog.array_agg(ka.attname::pg_catalog.text ORDER BY k.position)")),
-      \(keySQL(of: "c.oid", "pg_catalog.array_agg((kt.typlen = -1)::pg_catalog.text ORDER BY k.position)")),
       \(keyTextSQL(of: "c.oid")),
       EXISTS (SELECT FROM descendant d JOIN pg_catalog.pg_class f ON f.oid = d.oid
-        WHERE d.ancestor = c.oid AND f.relkind = 'f'),
+        WHERE d.ancestor = c.oid AND f.relkind = 'f')
+        OR c.relkind = 'p' AND EXISTS (SELECT FROM pg_catalog.pg_foreign_server),
       g.names, g.function, g.iscomplete, g.arguments, g.body
     FROM family f
     JOIN pg_catalog.pg_class c ON c.oid = f.oid
@@ -576,7 +598,7 @@ enum ChangeTriggers {
   ) async throws(PostgresError) -> [Table] {
     var tables: [Table] = []
     let array = PostgresValue.array(oids.map { .integer(Int64($0)) })
-    for row in try await session.texts(familySQL, [array], columns: 14) {
+    for row in try await session.texts(familySQL, [array], columns: 13) {
       guard let oid = row[0].flatMap({ UInt32($0) }), let schema = row[1], let name = row[2] else {
         continue
       }
@@ -601,9 +623,9 @@ enum ChangeTriggers {
       tables.append(
         Table(
           oid: oid, schema: schema, name: name, keyColumns: texts(inArray: row[5]),
-          canKeysBeLong: texts(inArray: row[6]).map { $0 == "true" }, keyText: row[7] ?? "",
-          hasForeignChild: row[8] == "t", triggers: texts(inArray: row[9]), function: row[10],
-          isComplete: row[11] == "t", arguments: arguments(inHex: row[12]), body: row[13]))
+          keyText: row[6] ?? "", hasForeignChild: row[7] == "t",
+          triggers: texts(inArray: row[8]), function: row[9], isComplete: row[10] == "t",
+          arguments: arguments(inHex: row[11]), body: row[12]))
     }
     return tables
   }

@@ -145,12 +145,26 @@ struct ChangeTriggerInstaller {
   let session: PostgresSession
   var locking = ChangeTriggerLocking()
 
+  /// Returns the tables of some names, or all tables with change triggers.
+  private func tables(named names: [String]?) async throws(PostgresError) -> [ChangeTriggers.Table]
+  {
+    var tables: [ChangeTriggers.Table] = []
+    try await inAttempts(on: nil, after: []) { () throws(PostgresError) in
+      if let names {
+        tables = try await ChangeTriggers.tables(named: names, session)
+      } else {
+        tables = try await ChangeTriggers.installedTables(session)
+      }
+    }
+    return tables
+  }
+
   // MARK: Installation
 
   func install(
     on names: [String], wakesReaders: Bool, readers: [String]
   ) async throws(PostgresError) -> [ChangeTriggerResult] {
-    let tables = try await ChangeTriggers.tables(named: names, session)
+    let tables = try await tables(named: names)
     try await installCommonObjects(readers: readers)
     var results: [ChangeTriggerResult] = []
     for table in tables {
@@ -176,7 +190,7 @@ struct ChangeTriggerInstaller {
   func sql(
     on names: [String], wakesReaders: Bool, readers: [String]
   ) async throws(PostgresError) -> String {
-    let tables = try await ChangeTriggers.tables(named: names, session)
+    let tables = try await tables(named: names)
     var parts: [String] = []
     var common: String?
     try await inAttempts(on: nil, after: []) { () throws(PostgresError) in
@@ -197,12 +211,7 @@ struct ChangeTriggerInstaller {
   private static func transaction(_ sql: String) -> String { "BEGIN;\n\(sql);\nCOMMIT;\n" }
 
   func status(of names: [String]?) async throws(PostgresError) -> [ChangeTriggerResult] {
-    let tables =
-      if let names {
-        try await ChangeTriggers.tables(named: names, session)
-      } else {
-        try await ChangeTriggers.installedTables(session)
-      }
+    let tables = try await tables(named: names)
     return tables.map { Self.result($0, wakesReaders: $0.arguments.dropFirst().first == "wake") }
   }
 
@@ -215,7 +224,7 @@ struct ChangeTriggerInstaller {
     }
     let records =
       if table.hasForeignChild {
-        "Writes are recorded without keys, because a partition is a foreign table."
+        "Writes are recorded without keys, because a partition is a foreign table, or can be."
       } else if table.keyColumns.isEmpty {
         "Writes are recorded without keys, because no primary key has a supported type."
       } else {
@@ -373,12 +382,7 @@ struct ChangeTriggerInstaller {
   // MARK: Removal
 
   func uninstall(on names: [String]?) async throws(PostgresError) -> [ChangeTriggerResult] {
-    let tables =
-      if let names {
-        try await ChangeTriggers.tables(named: names, session)
-      } else {
-        try await ChangeTriggers.installedTables(session)
-      }
+    let tables = try await tables(named: names)
     var results: [ChangeTriggerResult] = []
     var refusal: PostgresError?
     for table in tables where !table.triggers.isEmpty {
@@ -445,11 +449,13 @@ struct ChangeTriggerInstaller {
     while true {
       do throws(PostgresError) {
         try await session.run(
-          "\(begin); SET LOCAL lock_timeout = \(locking.timeout.milliseconds)",
+          "\(begin); SET LOCAL lock_timeout = \(locking.timeout.milliseconds); SET LOCAL jit = off",
           receiver: ResultReceiver())
         try await body()
         return try await session.run(
-          isInside ? "SET LOCAL lock_timeout TO DEFAULT; \(end)" : end, receiver: ResultReceiver())
+          isInside
+            ? "SET LOCAL lock_timeout TO DEFAULT; SET LOCAL jit TO DEFAULT; \(end)" : end,
+          receiver: ResultReceiver())
       } catch {
         await Task { _ = try? await session.run(undo, receiver: ResultReceiver()) }.value
         guard error.code == .lockTimeout || error.code == .deadlock else { throw error }

@@ -459,7 +459,8 @@ extension PostgresSession {
   func withRollback<Result>(
     _ mode: String, _ body: () async throws(PostgresError) -> Result
   ) async throws(PostgresError) -> Result {
-    try await begin(mode)
+    // The queries of catalogs that follow are not worth a compilation.
+    try await begin("\(mode); SET LOCAL jit = off")
     let result: Swift.Result<Result, PostgresError>
     do throws(PostgresError) {
       result = .success(try await body())

@@ -351,8 +351,8 @@ struct ServerState: Sendable {
     sql, QueryAnalyzer.objectsSQL, "pg_catalog.count(c.relation)",
     "pg_catalog.string_agg(DISTINCT c.relation::pg_catalog.text, ' ')",
     """
-    (SELECT p.id FROM swappable.record p WHERE p.relation = 0
-      ORDER BY p.xid DESC, p.id DESC LIMIT 1)
+    (SELECT p.xid || ' ' || p.at FROM swappable.record p WHERE p.relation = 0
+      ORDER BY p.xid DESC, p.at DESC LIMIT 1)
     """,
   ].map { "(\($0))" }.joined(separator: ",\n")
 
