@@ -146,6 +146,8 @@ package final class PostgresServer: @unchecked Sendable {
       case $command in
       start) start ;;
       stop) run "$bin/pg_ctl" -D "$dir/data" -w -t 60 -m "$mode" stop; echo ok ;;
+      save) rm -rf "$dir/$mode" && cp -a "$dir/data" "$dir/$mode" && echo ok ;;
+      restore) rm -rf "$dir/data" && cp -a "$dir/$mode" "$dir/data" && echo ok ;;
       promote) run "$bin/pg_ctl" -D "$dir/data" -w -t 60 promote; echo ok ;;
       esac
     done
@@ -217,6 +219,12 @@ package final class PostgresServer: @unchecked Sendable {
 
   /// Stops the server.
   package func stop(_ mode: StopMode = .fast) throws { try send("stop \(mode.rawValue)") }
+
+  /// Copies the files of a server that is stopped to another place in its directory.
+  package func copyData(to name: String) throws { try send("save \(name)") }
+
+  /// Replaces the files of a server that is stopped by a copy.
+  package func copyData(from name: String) throws { try send("restore \(name)") }
 
   /// Starts the server again.
   package func start() throws { try send("start") }

@@ -281,6 +281,7 @@ struct ChangeTriggerInstaller {
       GROUP BY n.oid
       """, columns: 6)
     guard let row = found.first, let owner = row[0] else {
+      _ = try await readersWithoutRights(readers, all: false)
       let sql = [ChangeTriggers.schemaSQL, ChangeTriggers.tablesSQL, ChangeTriggers.functionsSQL]
       return (sql + readers.map(ChangeTriggers.readerSQL)).joined(separator: ";\n")
     }
@@ -345,10 +346,17 @@ struct ChangeTriggerInstaller {
           AND COALESCE((SELECT pg_catalog.has_function_privilege(r.oid, p.oid, 'EXECUTE')
             FROM pg_catalog.pg_proc p WHERE p.proname = 'look'
               AND p.pronamespace = pg_catalog.to_regnamespace('swappable')), false)))
-      UNION SELECT u.name FROM pg_catalog.unnest($1::pg_catalog.text[]) AS u(name)
-      WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles k WHERE k.rolname = u.name)
       """, [.array(readers.map { .text($0) }), .boolean(all)], columns: 1)
-    // An unknown role is the server's to refuse.
+    let unknown = try await session.texts(
+      """
+      SELECT u.name FROM pg_catalog.unnest($1::pg_catalog.text[]) AS u(name)
+      WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles k WHERE k.rolname = u.name)
+      """, [.array(readers.map { .text($0) })], columns: 1)
+    if let name = unknown.first?[0] {
+      throw PostgresError(
+        .undefined, "there is no role \"\(name)\", which is to read the records",
+        help: "correct the name of the reader, or create the role")
+    }
     return rows.compactMap { $0[0] }
   }
 

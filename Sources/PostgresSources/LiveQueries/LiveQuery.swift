@@ -102,20 +102,24 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       let change = try await pool.withConnection { connection throws(PostgresError) in
         running.withLock { $0 = connection }
         defer { running.withLock { $0 = nil } }
-        do throws(PostgresError) {
-          return try await self.read(connection, request, shown)
-        } catch {
-          if Task.isCancelled { throw error }
-          switch error.code {
-          // The server may have closed a connection that was not in use. A new one tells. A statement that changes the
-          // schema may have waited for this read, and this read for it.
-          case .connectionLost, .deadlock: return try await self.read(connection, request, shown)
-          // The schema has changed since the query was analyzed.
-          case .undefined, .other, .sql:
-            guard self.analysis != nil else { throw error }
-            self.analysis = nil
-            return try await self.read(connection, .everything, shown)
-          default: throw error
+        var request = request
+        var (isRetried, isAnalyzed) = (false, false)
+        while true {
+          do throws(PostgresError) {
+            return try await self.read(connection, request, shown)
+          } catch {
+            if Task.isCancelled { throw error }
+            switch error.code {
+            // The server may have closed a connection that was not in use. A new one tells. A statement that changes the
+            // schema may have waited for this read, and this read for it.
+            case .connectionLost where !isRetried, .deadlock where !isRetried: isRetried = true
+            // The schema has changed since the query was analyzed.
+            case .undefined, .other, .sql, .arguments:
+              guard self.analysis != nil, !isAnalyzed else { throw error }
+              self.analysis = nil
+              (request, isAnalyzed) = (.everything, true)
+            default: throw error
+            }
           }
         }
       }
@@ -265,7 +269,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     if let signature = analysis.signature, signature != first[3] { return (now, .unknown, true) }
     guard let held, held.snapshot != nil, let epoch = now.epoch, epoch == held.epoch,
       first[4] == "f"
-    else { return (now, .unknown, false) }
+    else { return (now, .many, false) }
     if let keysInsteadOfRecords { return (now, .keys(keysInsteadOfRecords()), false) }
     if first[5] == nil { return (now, .none, false) }
     guard rows.count <= Self.recordLimit else { return (now, .many, false) }
@@ -281,11 +285,14 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     return (now, .keys(Array(keys)), false)
   }
 
-  /// An expression for the identity of the records: the server, its timeline, the database, and the epoch. It is NULL if
-  /// the records are those of another server or database.
+  /// An expression for the identity of the records: the server's start and timeline, the server, the database, and the
+  /// epoch. It is NULL if the records are those of another server or database.
+  ///
+  /// While a server is stopped, its files can be replaced by an older copy.
   private static var epochSQL: String {
     """
     (SELECT pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8)
+        || ' ' || pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time())
         || ' ' || e.cluster || ' ' || e.tableoid || ' ' || e.epoch
       FROM swappable.epoch e WHERE e.cluster = \(ChangeTriggers.clusterSQL) LIMIT 1)
     """
