@@ -393,7 +393,7 @@ enum ChangeTriggers {
     }
     let columns = table.recordedColumns.map(PostgresText.quoted)
     let names = columns.indices.map { "k\($0)" }
-    // If a column does not exist any more, its name is that of the constant.
+    // If a column does not exist any more, its name refers to the constant.
     let constants = columns.map { "false AS \($0)" }.joined(separator: ", ")
     let keys = zip(columns, names).map { "\($0) AS \($1)" }.joined(separator: ", ")
     let rows = sources.map { "(SELECT \(keys) FROM \($0) LIMIT \(keyLimit + 1))" }

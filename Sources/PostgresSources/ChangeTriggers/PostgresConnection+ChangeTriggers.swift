@@ -148,15 +148,13 @@ struct ChangeTriggerInstaller {
   /// Returns the tables of some names, or all tables with change triggers.
   private func tables(named names: [String]?) async throws(PostgresError) -> [ChangeTriggers.Table]
   {
-    var tables: [ChangeTriggers.Table] = []
-    try await inAttempts(on: nil, after: []) { () throws(PostgresError) in
-      if let names {
-        tables = try await ChangeTriggers.tables(named: names, session)
-      } else {
-        tables = try await ChangeTriggers.installedTables(session)
-      }
+    func find() async throws(PostgresError) -> [ChangeTriggers.Table] {
+      if let names { return try await ChangeTriggers.tables(named: names, session) }
+      return try await ChangeTriggers.installedTables(session)
     }
-    return tables
+    // A standby server can be asked, too.
+    let isInside = await session.transactionStatus() != LibPQ.isIdle
+    return isInside ? try await find() : try await session.withRollback("READ ONLY", find)
   }
 
   // MARK: Installation

@@ -173,7 +173,7 @@ public struct PostgresIntervals: Sendable, Hashable {
   /// The interval between two looks for records of change triggers while there are writes.
   ///
   /// Without writes, it grows to a tenth of the time since the last one, and to 10 times this value at most. Such a look
-  /// costs the server about a tenth of a millisecond.
+  /// costs the server less than a millisecond.
   public var looking: Duration
 
   /// Creates intervals.
