@@ -202,7 +202,7 @@ struct ChangeTriggerInstallationTests {
     let other = try PostgresServer()
     let restored = try await TestDatabase(on: other)
     try database.server.dump(database.name, to: other, database: restored.name)
-    // Before the repair, writes succeed, and the records are those of another server.
+    // Before the repair, writes succeed, and the records name another server.
     for name in names { try await restored.connection.execute("INSERT INTO \(name) VALUES (2)") }
     let reader = "\(restored.name)_reader"
     try await restored.connection.executeScript(

@@ -43,7 +43,7 @@ struct ChangeTriggerLaw {
     var description: String { count.map { "\($0) rows" } ?? "\(state ?? "?") \(message)" }
   }
 
-  /// A writer with a session in each database, and what it has done in its transaction.
+  /// A writer with a session in each database, and the state of its transaction.
   private struct Writer {
     var sessions: [PostgresConnection]
     var isOpen = false

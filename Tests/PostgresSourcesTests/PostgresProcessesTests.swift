@@ -74,7 +74,7 @@ import Testing
       """)
     #expect(count.value == plan.writers * plan.transactionsPerWriter)
     #expect(eventCounts.allSatisfy { $0 > 1 })
-    // The length of the long run is that of the requirement.
+    // The length of the long run is required.
     if TestRun.isLong { #expect(lastWrite.duration(to: end) < .seconds(10)) }
   }
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PostgresSources
 
-/// What readers make of the records of change triggers.
+/// Readers and the records of change triggers.
 @Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(10))) struct PostgresRecordTests {
   private static let table = """
     CREATE TABLE item (id integer PRIMARY KEY, u integer UNIQUE NOT NULL, title text COLLATE "C");
@@ -362,7 +362,7 @@ import Testing
     try await idle.execute("SELECT count(*) FROM swappable.record")
     try await record(20_000, connection, "READ COMMITTED")
     #expect(try await bounds.contains(count()))
-    // A prepared transaction that has pruned keeps its rows, and nobody waits for it.
+    // A prepared transaction that has pruned keeps its rows, and no other session waits for it.
     try await connection.executeScript(
       "BEGIN; SELECT swappable.prune(); PREPARE TRANSACTION 'pruned'")
     try await record(5_000, connection, "READ COMMITTED")

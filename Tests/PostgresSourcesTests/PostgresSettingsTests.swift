@@ -111,6 +111,17 @@ import Testing
     }
   }
 
+  @Test func `a script of one statement runs outside a transaction`() async throws {
+    let database = try await makeDatabase()
+    let connection = try PostgresConnection(
+      database.connectionString, options: PostgresOptions(statementTimeout: .seconds(5)))
+    try await connection.executeScript("VACUUM t;")
+    // The server refuses it in a transaction.
+    await #expect(throws: PostgresError.self) {
+      try await connection.executeScript("VACUUM t; SELECT 1")
+    }
+  }
+
   // MARK: Encodings
 
   private static let encodings = [

@@ -306,11 +306,10 @@ struct ChangeTriggerInstaller {
       """, [.text(ChangeTriggers.functionsSQL)], columns: 1
     ).map { $0[0] }
     var sql: [String] = []
-    if !hasShape || !objects.contains("epoch") {
-      sql = ["DROP TABLE IF EXISTS swappable.record, swappable.epoch", ChangeTriggers.tablesSQL]
-    }
-    // Try it, because a table can refuse rows for many reasons.
-    if sql.isEmpty, try await !canInsert() {
+    // Also try it, because a table can refuse rows for many reasons.
+    var isUsable = hasShape && objects.contains("epoch")
+    if isUsable { isUsable = try await canInsert() }
+    if !isUsable {
       sql = ["DROP TABLE IF EXISTS swappable.record, swappable.epoch", ChangeTriggers.tablesSQL]
     }
     let isComplete = sql.isEmpty && objects.count == 4

@@ -101,8 +101,13 @@ public final class PostgresConnection: Sendable {
 
   /// Runs several statements without arguments, separated by semicolons, as one transaction.
   ///
-  /// - Parameter sql: The statements. They must not come from a user.
+  /// - Parameter sql: The statements. They must not come from a user. A single statement runs as `execute` runs it, so it
+  ///   can be one that the server refuses in a transaction, for example VACUUM.
   public func executeScript(_ sql: String) async throws(PostgresError) {
+    if (try? PostgresText.singleStatement(sql)) != nil {
+      try await execute(sql)
+      return
+    }
     let timeout = options.statementTimeout.map {
       "SET LOCAL statement_timeout = \($0.milliseconds); "
     }

@@ -157,11 +157,10 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       try await connection.withSnapshot(locking: analysis.lockSQL) {
         session throws(PostgresError) in
         let changes: Changes
-        (now, changes, isStale) = try await look(session, analysis)
-        isStale = isStale && request < .everything
-        if isStale { return }
+        (now, changes) = try await look(session, analysis)
         switch choose(request, analysis, now, changes) {
         case .nothing: break
+        case .analysis: isStale = true
         case .all:
           rows = try await readAll(session)
           lastFullStateRead = now.state
@@ -234,20 +233,20 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     case none
     case keys([[PostgresValue]])
     case many
+    /// The catalog is not that of the analysis any more.
+    case ofCatalog
   }
 
   private static var recordLimit: Int { 1000 }
 
-  /// Reads the state of the database, the records of changes, and whether the catalog is another one than that of the
-  /// analysis, all in one snapshot.
+  /// Reads the state of the database, and the records of changes since the last read, in one snapshot.
   private func look(
     _ session: PostgresSession, _ analysis: QueryAnalysis
-  ) async throws(PostgresError) -> (Held, Changes, isStale: Bool) {
-    guard analysis.isRecorded else {
-      return (Held(state: try await ServerState.read(session)), .unknown, false)
-    }
-    if analysis.tableOIDs.isEmpty {
-      return (Held(state: try await ServerState.read(session)), .none, false)
+  ) async throws(PostgresError) -> (Held, Changes) {
+    guard analysis.isRecorded, !analysis.tableOIDs.isEmpty else {
+      return (
+        Held(state: try await ServerState.read(session)), analysis.isRecorded ? .none : .unknown
+      )
     }
     let rows = try await session.texts(
       """
@@ -266,23 +265,23 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       ], columns: 7)
     guard let first = rows.first else { throw .noRows(query) }
     let now = Held(state: first[0] ?? "", snapshot: first[1], epoch: first[2])
-    if let signature = analysis.signature, signature != first[3] { return (now, .unknown, true) }
+    if let signature = analysis.signature, signature != first[3] { return (now, .ofCatalog) }
     guard let held, held.snapshot != nil, let epoch = now.epoch, epoch == held.epoch,
       first[4] == "f"
-    else { return (now, .many, false) }
-    if let keysInsteadOfRecords { return (now, .keys(keysInsteadOfRecords()), false) }
-    if first[5] == nil { return (now, .none, false) }
-    guard rows.count <= Self.recordLimit else { return (now, .many, false) }
+    else { return (now, .many) }
+    if let keysInsteadOfRecords { return (now, .keys(keysInsteadOfRecords())) }
+    if first[5] == nil { return (now, .none) }
+    guard rows.count <= Self.recordLimit else { return (now, .many) }
     // Values are compared as bytes. Two equal strings can be two keys.
     var keys: Set<[PostgresValue]> = []
     for row in rows {
       // In a database without an encoding, a key need not be UTF-8, and cannot be sent back.
       guard let text = row[6], !text.unicodeScalars.contains("\u{FFFD}"),
         let recorded = Self.keys(inArray: text)
-      else { return (now, .many, false) }
+      else { return (now, .many) }
       keys.formUnion(recorded)
     }
-    return (now, .keys(Array(keys)), false)
+    return (now, .keys(Array(keys)))
   }
 
   /// An expression for the identity of the records: the server's start and timeline, the server, the database, and the
@@ -328,13 +327,17 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     case nothing
     case all
     case keys([[PostgresValue]])
+    /// Analyze the query again first.
+    case analysis
   }
 
   /// Decides what to read.
   private func choose(
     _ request: ReadRequest, _ analysis: QueryAnalysis, _ now: Held, _ changes: Changes
   ) -> Choice {
-    guard let held, request != .everything else { return .all }
+    if request == .everything { return .all }
+    if case .ofCatalog = changes { return .analysis }
+    guard let held else { return .all }
     if request == .verification, analysis.instability != nil || now.state != lastFullState {
       return .all
     }
@@ -344,6 +347,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       return request == .reconnection || now.state != held.state ? .all : .nothing
     case .none: return .nothing
     case .many: return .all
+    case .ofCatalog: return .analysis
     case .keys(let keys):
       guard plan != nil, keys.count <= max(256, keyed.index.count / 16) else { return .all }
       return .keys(keys)

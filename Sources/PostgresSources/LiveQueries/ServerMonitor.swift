@@ -187,8 +187,7 @@ final class ServerMonitor: Sendable {
   }
 
   private enum Wake: Sendable {
-    case notification
-    case time
+    case look
     case intervalChanged
     case loss(PostgresError)
   }
@@ -207,7 +206,7 @@ final class ServerMonitor: Sendable {
     started.notify(.connected)
     let (clock, intervals) = (started.clock, started.intervals)
     var (lastSafety, lastPoll, lastRecord) = (clock.now, clock.now, clock.now)
-    var timer = clock.call(after: started.interval(after: .zero)) { continuation.yield(.time) }
+    var timer = clock.call(after: started.interval(after: .zero)) { continuation.yield(.look) }
     defer { timer.cancel() }
     // Release the monitor while the task waits.
     await Task.yield()
@@ -243,7 +242,7 @@ final class ServerMonitor: Sendable {
       known.polled = polled
       timer.cancel()
       let interval = monitor.interval(after: lastRecord.duration(to: clock.now))
-      timer = clock.call(after: interval) { continuation.yield(.time) }
+      timer = clock.call(after: interval) { continuation.yield(.look) }
     }
   }
 
@@ -277,9 +276,9 @@ final class ServerMonitor: Sendable {
           }?(wake)
         }
         // Writes before this moment are found by the next look.
-        wake(true, .notification)
+        wake(true, .look)
         backoff.succeeded()
-        for await _ in wakes { wake(true, .notification) }
+        for await _ in wakes { wake(true, .look) }
         wake(false, .intervalChanged)
       } catch {
         if Task.isCancelled { return }
