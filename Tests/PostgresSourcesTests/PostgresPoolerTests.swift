@@ -69,14 +69,21 @@ struct PostgresPoolerTests {
     let seed = TestRun.seed ?? .random(in: 0 ... .max)
     print("seed \(seed)")
     var random = SeededGenerator(seed: seed)
+    /// Writes, and again if the pooler has used a connection of the server that was ended.
+    func write(_ sql: String) async throws {
+      do {
+        try await connection.execute(sql)
+      } catch {
+        try await connection.execute(sql)
+      }
+    }
     for step in 0..<2000 {
       let id = random.below(60)
       switch random.below(6) {
-      case 0: try await connection.execute("DELETE FROM t WHERE id = \(id)")
-      case 1: try await connection.execute("UPDATE t SET s = s || 'x', i = i * 2 WHERE id = \(id)")
+      case 0: try await write("DELETE FROM t WHERE id = \(id)")
+      case 1: try await write("UPDATE t SET s = s || 'x', i = i * 2 WHERE id = \(id)")
       default:
-        try await connection.execute(
-          "INSERT INTO t VALUES \(Self.row(id, &random)) ON CONFLICT (id) DO NOTHING")
+        try await write("INSERT INTO t VALUES \(Self.row(id, &random)) ON CONFLICT (id) DO NOTHING")
       }
       if step % 200 == 100 {
         // The pooler opens a new connection to the server.
