@@ -13,7 +13,8 @@ private let regressionFiles = ProcessInfo.processInfo.environment["SWAPPABLE_REG
 /// `regress.so`: set `PG_LIBDIR` to a directory that contains it, or the statements that use it fail in both databases.
 ///
 /// With PostgreSQL 15.18, 217 files give 25,333 answers at each level of isolation: numbers of rows, and SQLSTATEs. No answer
-/// to a write differs, and 207 files have the same output to the last byte. The exceptions are below, with reasons.
+/// to a write differs, and 207 files have the same output, apart from empty lines and from the triggers in the description
+/// of a table. The exceptions are below, with reasons.
 @Suite(
   .tags(.system), .requiresPostgres, .serialized, .timeLimit(.minutes(240)),
   .enabled(if: regressionFiles != nil, "set SWAPPABLE_REGRESSION"))
@@ -30,7 +31,7 @@ struct RegressionFilesTests {
   ]
 
   /// The files in which a statement of the schema fails, because a table with triggers cannot become a view (`CREATE RULE
-  /// "_RETURN"`, SQLSTATE 55000), and later statements of the view.
+  /// "_RETURN"`, SQLSTATE 55000). Later statements that read or drop the view fail or differ, too.
   private static let ruleFiles: Set = ["create_view", "rowsecurity", "rules"]
 
   @Test(arguments: ["read committed", "repeatable read", "serializable"])
@@ -49,16 +50,18 @@ struct RegressionFilesTests {
       let answers = outputs.map { $0.filter(Self.isAnswer) }
       statements += answers[0].count
       if outputs[0] != outputs[1] { otherOutput.append(file) }
-      if Self.ruleFiles.contains(file) { continue }
-      let hasOtherRows = Self.otherRows[file] != nil
+      let hasOtherErrors = Self.ruleFiles.contains(file)
+      let hasOtherRows = hasOtherErrors || Self.otherRows[file] != nil
       for change in answers[1].difference(from: answers[0]) {
         let (line, text, side) =
           switch change {
           case .insert(let line, let text, _): (line, text, "with triggers")
           case .remove(let line, let text, _): (line, text, "without triggers")
           }
-        let isRead = text.hasPrefix("(") || text.hasPrefix("SELECT ")
-        #expect(isRead && hasOtherRows, "\(file), answer \(line) \(side): \(text)")
+        let isAllowed =
+          text.hasPrefix("ERROR: ")
+          ? hasOtherErrors : hasOtherRows && (text.hasPrefix("(") || text.hasPrefix("SELECT "))
+        #expect(isAllowed, "\(file), answer \(line) \(side): \(text)")
       }
     }
     let records = try databases[1].psql(

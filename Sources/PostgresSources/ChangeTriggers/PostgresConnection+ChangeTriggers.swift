@@ -231,7 +231,7 @@ struct ChangeTriggerInstaller {
     if table.triggers.isEmpty { return result(.installed, records) }
     let arguments = ChangeTriggers.arguments(table, wakesReaders: wakesReaders)
     if table.arguments.first != ChangeTriggers.version {
-      return result(.repaired, "The triggers were those of another version. \(records)")
+      return result(.repaired, "Another version had made the triggers. \(records)")
     }
     guard table.isComplete else {
       return result(
@@ -377,7 +377,7 @@ struct ChangeTriggerInstaller {
     }
   }
 
-  /// Returns a Boolean value that indicates whether the records are those of this database.
+  /// Returns a Boolean value that indicates whether the records belong to this database.
   private func hasEpoch() async throws(PostgresError) -> Bool {
     try await !session.texts(
       "SELECT epoch FROM swappable.epoch WHERE cluster = \(ChangeTriggers.clusterSQL)", columns: 1
@@ -402,7 +402,7 @@ struct ChangeTriggerInstaller {
               table: table.shortName, action: .removed, remark: "Writes are no longer recorded."))
         }
       } catch {
-        // The triggers of other owners do not keep those of this role.
+        // The triggers of other owners do not keep the ones of this role.
         guard error.code == .privilege else { throw error }
         refusal = refusal ?? error
       }

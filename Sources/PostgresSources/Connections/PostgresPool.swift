@@ -164,7 +164,7 @@ extension PostgresPool {
 
 /// How often data sources look for changes of a database.
 public struct PostgresIntervals: Sendable, Hashable {
-  /// The interval between two looks for changes that nobody reports, if a table has no change triggers.
+  /// The interval between two looks for changes without a record, if a table has no change triggers.
   public var polling: Duration
   /// The interval between two looks for changes if all tables have change triggers.
   ///

@@ -75,7 +75,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     self.map = map
   }
 
-  /// The tables whose records tell of all changes, or `nil` if nobody reports all changes.
+  /// The tables whose records tell of all changes, or `nil` if some changes have no record.
   var recordedTables: Set<UInt32>? {
     analysis.flatMap { $0.isRecorded ? Set($0.tableOIDs) : nil }
   }
@@ -233,7 +233,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     case none
     case keys([[PostgresValue]])
     case many
-    /// The catalog is not that of the analysis any more.
+    /// The catalog has changed since the analysis.
     case ofCatalog
   }
 
@@ -285,7 +285,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   }
 
   /// An expression for the identity of the records: the server's start and timeline, the server, the database, and the
-  /// epoch. It is NULL if the records are those of another server or database.
+  /// epoch. It is NULL if another server or database made the records.
   ///
   /// While a server is stopped, its files can be replaced by an older copy.
   private static var epochSQL: String {
@@ -336,18 +336,15 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     _ request: ReadRequest, _ analysis: QueryAnalysis, _ now: Held, _ changes: Changes
   ) -> Choice {
     if request == .everything { return .all }
-    if case .ofCatalog = changes { return .analysis }
-    guard let held else { return .all }
-    if request == .verification, analysis.instability != nil || now.state != lastFullState {
-      return .all
-    }
+    let isDoubtful = analysis.instability != nil || now.state != lastFullState
     switch changes {
+    case .ofCatalog: return .analysis
+    case _ where held == nil || request == .verification && isDoubtful: return .all
     case .unknown:
       // After a reconnection, another server may have the same state by chance.
-      return request == .reconnection || now.state != held.state ? .all : .nothing
+      return request == .reconnection || now.state != held?.state ? .all : .nothing
     case .none: return .nothing
     case .many: return .all
-    case .ofCatalog: return .analysis
     case .keys(let keys):
       guard plan != nil, keys.count <= max(256, keyed.index.count / 16) else { return .all }
       return .keys(keys)

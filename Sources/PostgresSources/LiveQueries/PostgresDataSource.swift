@@ -50,7 +50,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     /// A Boolean value that indicates whether the last read found no connection.
     var isOffline = false
     var counts = (looks: 0, all: 0, keyed: 0)
-    /// The tables whose records tell of all changes, or `nil` if nobody reports all changes.
+    /// The tables whose records tell of all changes, or `nil` if some changes have no record.
     var tables: Set<UInt32>?
   }
 

@@ -50,7 +50,7 @@ final class ServerMonitor: Sendable {
   let clock: AnyClock
   let intervals: PostgresIntervals
   private let connectionString: ConnectionString
-  /// The connection string for notifications, or `nil` if nobody listens.
+  /// The connection string for notifications, or `nil` if it does not listen.
   private let listeningString: ConnectionString?
   private let options: PostgresOptions
   private let state = Locked(State())

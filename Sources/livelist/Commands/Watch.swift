@@ -19,7 +19,7 @@ struct Watch {
     let shown = options.selection.applied(to: container)
     let mistakes = options.selection.reportMistakes(inFirstElementsOf: container)
     source.reportUnreadableText()
-    let printer = EventPrinter(output, options)
+    let printer = EventPrinter(of: shown, output, options)
     if options.isTraced { trace(shown) }
     let events = shown.observe(on: .queue(printer.queue)) { printer.print($0) }
     let statuses = shown.observeStatus { printer.post($0, container.refusedChange) }

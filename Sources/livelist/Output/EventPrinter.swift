@@ -13,6 +13,7 @@ final class EventPrinter: @unchecked Sendable {
   // Sendable: the variables are accessed on the serial queue only.
 
   let queue = DispatchQueue(label: "livelist.output")
+  private let source: any DataSource<JSONElement>
   private let output: Output
   private let options: WatchOptions
   private let commands: CommandRunner?
@@ -20,7 +21,8 @@ final class EventPrinter: @unchecked Sendable {
   /// The status that the reader knows. After an initial event, it is `loaded`.
   private var shown = ShownStatus(state: SourceStatus.loaded.state.name, message: nil)
 
-  init(_ output: Output, _ options: WatchOptions) {
+  init(of source: any DataSource<JSONElement>, _ output: Output, _ options: WatchOptions) {
+    self.source = source
     self.output = output
     self.options = options
     commands = options.execution.map { CommandRunner($0.command) }
@@ -99,10 +101,13 @@ final class EventPrinter: @unchecked Sendable {
   }
 
   private func afterPendingEvents(_ work: @escaping @Sendable () -> Void) {
-    // An event that arrives while another one is printed is queued after that one, at the latest
-    // when the first of these two blocks runs. Therefore, it is printed before the second block
-    // runs.
-    queue.async { [queue] in queue.async(execute: work) }
+    queue.async { [queue, source] in
+      // An observer may have posted a status before the source hands over the event of the same step.
+      source.flushAndWait()
+      // An event that arrives while another one is printed is queued after that one, at the latest
+      // when this block runs. Therefore, it is printed before the next block runs.
+      queue.async(execute: work)
+    }
   }
 }
 
