@@ -280,3 +280,12 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// The thread sanitizer's step needs neither the programs nor their tests.
+if Context.environment["SWAPPABLE_SANITIZED"] != nil {
+  package.products.removeAll { $0.name == "livelist" }
+  package.targets.removeAll {
+    ["LivelistTests", "PlaygroundTests", "GuideTests"].contains($0.name)
+      || $0.type == .executable && $0.name != "TestHelper"
+  }
+}

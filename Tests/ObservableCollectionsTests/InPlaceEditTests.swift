@@ -59,7 +59,7 @@ struct InPlaceEditTests {
     let folded = [list.collection, evens, sorted].map { FoldedList($0) }
     var held: [(snapshot: Snapshot<Item>, array: [Item])] = []
     var model = (0..<400).map { Item($0, "a") }
-    for step in 0..<3_000 {
+    for step in 0..<1_000 {
       let offset = Int.random(in: 0..<model.count, using: &random)
       let item = Item(10_000 + step, "\(step % 97)")
       switch Int.random(in: 0..<6, using: &random) {
@@ -402,7 +402,7 @@ struct InPlaceEditSequenceTests {
     func arrays(_ sections: Snapshot<ListSection<Int, Item>>) -> [[Item]] {
       sections.map { Array($0.elements) }
     }
-    for step in 0..<1_500 {
+    for step in 0..<300 {
       let expected = arrays(sections.snapshot)
       list.transaction { draft in
         for _ in 0..<Int.random(in: 1...3, using: &random) {
