@@ -105,6 +105,10 @@ struct ChangeTriggerLaw {
     writers = try (0..<3).map { _ in
       Writer(sessions: try databases.map { try PostgresConnection($0.connectionString) })
     }
+    // Its settings become known to a session when it is loaded, which the first trigger would do.
+    for session in writers.flatMap(\.sessions) + databases.map(\.connection) {
+      try await session.execute("LOAD 'plpgsql'")
+    }
     try await install()
   }
 
