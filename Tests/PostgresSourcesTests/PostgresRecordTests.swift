@@ -193,6 +193,23 @@ import Testing
     #expect(source.readCounts.looks < looks + 5)
   }
 
+  /// A table without a primary key has records without keys. They must not lead to the conclusion that keys can be recorded.
+  @Test(arguments: ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"])
+  func `a snapshot that is older than a change of the records makes no write fail`(
+    isolation: String
+  ) async throws {
+    let database = try await TestDatabase(Self.table + "; CREATE TABLE bare (n integer)")
+    try await database.connection.installChangeTriggers(on: ["item", "bare"])
+    let writer = try PostgresConnection(database.connectionString)
+    try await writer.execute("BEGIN ISOLATION LEVEL \(isolation)")
+    _ = try await writer.query("SELECT 1")
+    try await database.connection.execute("ALTER TABLE swappable.record RENAME keys TO others")
+    for n in 0..<200 { try await writer.execute("INSERT INTO bare VALUES ($1)", [n]) }
+    #expect(try await writer.execute("DELETE FROM item WHERE id < 4") == 3)
+    try await writer.execute("COMMIT")
+    #expect(try await rows(database).count == 17)
+  }
+
   @Test(arguments: ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"])
   func `a transaction of many statements takes few identifiers`(level: String) async throws {
     let database = try await TestDatabase(Self.table)
@@ -206,8 +223,9 @@ import Testing
     let counts = try await database.connection.query(
       "SELECT count(*) AS n, count(DISTINCT xmin::text) AS xids FROM swappable.record WHERE relation > 1"
     ) { (try $0.value("n", as: Int.self), try $0.value("xids", as: Int.self)) }
-    // One statement in eight ends the need for further ones, at random.
-    #expect(counts[0].0 == 2000 && counts[0].1 < 150, "\(counts)")
+    // One statement in eight ends the need for further ones, at random. With one snapshot, it records the whole table.
+    #expect(counts[0].0 == 2000 || level != "READ COMMITTED" && counts[0].0 > 0, "\(counts)")
+    #expect(counts[0].1 < 150, "\(counts)")
   }
 
   // MARK: Changes of the schema

@@ -307,22 +307,34 @@ enum ChangeTriggers {
         stamp pg_catalog.timestamptz;
         gate integer;
         mark pg_catalog.text;
+        -- What this transaction knows: that records of all tables fit, or the tables of which much has changed.
+        state pg_catalog.text := pg_catalog.current_setting('swappable.recorded', true);
       BEGIN
         -- If this transaction has recorded before, it holds a lock, and the table of the records has kept its form.
-        IF pg_catalog.current_setting('swappable.recorded', true) OPERATOR(pg_catalog.=) 'on'
+        IF state OPERATOR(pg_catalog.=) 'on'
           AND pg_catalog.has_schema_privilege(pg_catalog.to_regnamespace('swappable'), 'USAGE')
           AND pg_catalog.has_table_privilege(pg_catalog.to_regclass('swappable.record'), 'INSERT')
           AND pg_catalog.has_table_privilege(pg_catalog.to_regclass('swappable.record'), 'SELECT')
         THEN
           \(record)
           \(gateSQL)
+        ELSIF pg_catalog.strpos(state, pg_catalog.concat(' ', TG_RELID, ' ')) OPERATOR(pg_catalog.>) 0 THEN
+          RETURN NULL;
         ELSE
           BEGIN
             \(record)
             \(gateSQL)
             IF gate OPERATOR(pg_catalog.&) 7 OPERATOR(pg_catalog.=) 0 THEN
-              IF \(fitsSQL) THEN
-                mark := pg_catalog.set_config('swappable.recorded', 'on', true);
+              IF pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.~~) 'read%' THEN
+                IF \(fitsSQL) THEN
+                  mark := pg_catalog.set_config('swappable.recorded', 'on', true);
+                END IF;
+              ELSE
+                -- The snapshot of the transaction may show catalogs that are older than the table of the records. Record
+                -- that much has changed, once for the rest of the transaction.
+                \(recordManySQL)
+                mark := pg_catalog.set_config(
+                  'swappable.recorded', pg_catalog.concat(state, ' ', TG_RELID, ' '), true);
               END IF;
             END IF;
           EXCEPTION

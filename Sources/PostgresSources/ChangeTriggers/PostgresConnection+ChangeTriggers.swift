@@ -231,7 +231,7 @@ struct ChangeTriggerInstaller {
     if table.triggers.isEmpty { return result(.installed, records) }
     let arguments = ChangeTriggers.arguments(table, wakesReaders: wakesReaders)
     if table.arguments.first != ChangeTriggers.version {
-      return result(.repaired, "Another version had made the triggers. \(records)")
+      return result(.repaired, "The triggers came from another version. \(records)")
     }
     guard table.isComplete else {
       return result(
