@@ -2,7 +2,6 @@ import HummingbirdCore
 import Hummingbird
 import HTTPTypes
 import Foundation
-import AsyncHTTPClient
 import Foundation
 import NIOHTTP1
 import Swappable

@@ -1,5 +1,4 @@
 import Foundation
-import HummingbirdTesting
 import RemoteSources
 import Swappable
 import Testing
@@ -25,8 +24,8 @@ import Testing
   {
     let todos = ArrayDataSource([Todo(id: 1, title: "Write")])
     let feed = Feed(todos, key: "id", sendsStatusMessages: false)
-    try await server(feed, port: 0).test(.ahc()) { client in
-      let address = "http://localhost:\(client.port ?? 0)/todos/events"
+    try await run(server(feed, port: 0)) { root in
+      let address = root + "todos/events"
       var first = Events(try await request(address))
       let initial = try #require(await first.next())
       #expect(initial.data.hasPrefix(#"{"event":"initial","revision":0,"key":"id""#))
