@@ -44,16 +44,13 @@ let package = Package(
   targets: [
     // The framework. A module imports only modules above it.
     module("SwappablePrimitives"),
-    .systemLibrary(name: "SwappablePrefetch"),
-    module("ReactiveSignals", ["SwappablePrimitives", "SwappablePrefetch"]),
+    module("ReactiveSignals", ["SwappablePrimitives"]),
     module("Diffing", ["SwappablePrimitives"]),
     module("FileWatching", ["SwappablePrimitives"]),
     .systemLibrary(
       name: "SwappableSQLite3", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
-    module(
-      "ObservableCollections",
-      ["SwappablePrimitives", "SwappablePrefetch", "ReactiveSignals", "Diffing"]),
+    module("ObservableCollections", ["SwappablePrimitives", "ReactiveSignals", "Diffing"]),
     module(
       "SwappableSources",
       ["SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections"]),

@@ -36,7 +36,7 @@ extension CollectionDraft {
     checkOpen()
     checkElement(at: index)
     record.append(.removal(index..<index + 1))
-    let removed = exchangeElement(at: index, with: nil)
+    let removed = working.remove(at: index)
     self.index?.remove([removed], at: index)
     return removed
   }
@@ -149,15 +149,6 @@ extension CollectionDraft {
   func applyOperations(_ changeset: Changeset, _ element: (_ offset: Int) -> Element) {
     checkUpdate(changeset)
     if changeset.changeCount == 1, applySingle(changeset, element) { return }
-    let updates = changeset.updates
-    if updates.count == changeset.changeCount, updates.count <= EarlierList<Element>.limit,
-      record.isEmpty, index == nil, updates.last.map({ $0.to < working.count }) ?? false
-    {
-      let new = updates.map { element($0.to) }
-      // The closure may have edited or searched this draft.
-      if record.isEmpty, index == nil, applyUpdates(changeset, new) { return }
-      return apply(changeset, inserted: [], updated: new)
-    }
     if changeset.isReplacement { return applyReplacement(changeset, element) }
     changeset.checkFits(working.count)
     apply(
@@ -199,15 +190,15 @@ extension CollectionDraft {
     if let offset = changeset.insertions.first {
       let new = element(offset)
       record.append(.changeset(changeset))
-      editElement(ElementEdit(insertion: offset), new)
+      working.insert(new, at: offset)
       index?.insert([new], at: offset)
     } else if let offset = changeset.deletions.first {
       record.append(.changeset(changeset))
-      let removed = exchangeElement(at: offset, with: nil)
+      let removed = working.remove(at: offset)
       index?.remove([removed], at: offset)
     } else if let move = changeset.moves.first, move.from != move.to {
       record.append(.changeset(changeset))
-      editElement(ElementEdit(removal: move.from, insertion: move.to))
+      working.move(from: move.from, to: move.to)
       index?.move(from: move.from, to: move.to)
     } else {
       return false
@@ -218,40 +209,14 @@ extension CollectionDraft {
   /// Applies the first edit, which is one update. This is the most frequent edit of an operator.
   @inlinable
   func applyUpdate(_ changeset: Changeset, at offset: Int, _ new: Element) {
-    var start: PersistentArray? = working
     let isUnchanged = isSame(working[offset], new)
     // Comparing the elements may have edited this draft.
-    if let start, !record.isEmpty { reset(to: Snapshot(start)) }
+    reset()
     if isUnchanged { return }
     record.begin(with: changeset)
-    // Otherwise, the tree would be copied.
-    start = nil
-    let replaced = exchangeElement(at: offset, with: new)
+    let replaced = working.exchangeElement(at: offset, with: new)
     index?.update(replaced, to: new, at: offset)
     withExtendedLifetime(replaced) {}
-  }
-
-  /// Applies the first edit, which is a few updates, to a draft without an index of identities.
-  ///
-  /// - Returns: `false` if some of them have no effect, or if comparing the elements has created an index. Then nothing
-  ///   is applied.
-  // Edits in place copy nothing (`PipelineBenchmarks sections change`).
-  @inlinable
-  func applyUpdates(_ changeset: Changeset, _ new: [Element]) -> Bool {
-    let updates = changeset.updates
-    var start: PersistentArray? = working
-    let areEffective = new.indices.allSatisfy { position in
-      start.map { !isSame($0[updates[position].to], new[position]) } ?? false
-    }
-    // Comparing the elements may have edited this draft.
-    if let start, !record.isEmpty { reset(to: Snapshot(start)) }
-    if !areEffective || index != nil { return false }
-    record.begin(with: changeset)
-    // Otherwise, the tree would be copied.
-    start = nil
-    let replaced = replaceElements(updates) { new[$0] }
-    withExtendedLifetime(replaced) {}
-    return true
   }
 
   /// Replaces a few elements by others of different content.
@@ -268,7 +233,9 @@ extension CollectionDraft {
       for (position, update) in updates.enumerated() { self[update.to] = new(position) }
       return
     }
-    let replaced = replaceElements(updates, new)
+    let replaced = updates.indices.map {
+      working.exchangeElement(at: updates[$0].to, with: new($0))
+    }
     record.begin(with: Changeset(updates: updates))
     withExtendedLifetime(replaced) {}
   }
@@ -299,17 +266,16 @@ extension CollectionDraft {
     let (deletion, insertion) = (changeset.deletions[0], changeset.insertions[0])
     let new = element(insertion)
     guard record.isEmpty else { return apply(changeset, inserted: [new], updated: []) }
-    var start: Snapshot? = contents
+    let start = contents
     let isKept = sameIdentity(
       working[deletion].differenceIdentifier, new.differenceIdentifier)
     // Comparing the elements may have edited this draft.
-    if let start { reset(to: start) }
+    reset()
     if isKept { return apply(changeset, inserted: [new], updated: []) }
     record.append(.changeset(changeset))
-    // Otherwise, the tree would be copied.
-    if index == nil { start = nil }
-    editElement(ElementEdit(removal: deletion, insertion: insertion), new)
-    if let start { index?.follow(changeset, from: start, to: contents) }
+    _ = working.remove(at: deletion)
+    working.insert(new, at: insertion)
+    index?.follow(changeset, from: start, to: contents)
   }
 
   /// Moves one element, and replaces it, as one edit. Only drafts of operators, which have no index, are edited
@@ -337,7 +303,8 @@ extension CollectionDraft {
           Changeset(
             moves: [.init(from: source, to: destination)],
             updates: [.init(from: source, to: destination)])))
-      editElement(ElementEdit(removal: source, insertion: destination), new)
+      _ = working.remove(at: source)
+      working.insert(new, at: destination)
       withExtendedLifetime(replaced) {}
     }
   }

@@ -1,5 +1,4 @@
 public import Diffing
-public import ReactiveSignals
 
 /// The contents of a collection inside a transaction. Only the transaction sees them.
 ///
@@ -9,16 +8,11 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   // Access is not checked for exclusivity at run time: no code of the elements runs while one of these is
   // written, because replaced elements are released after the edit.
 
-  /// The contents: an array or a tree, never the list before an edit. Its last reference would release the elements of
-  /// the tree after the edit in the middle of an edit here.
+  /// The contents before the edits. This reference keeps their nodes shared, so edits copy them, and change only nodes
+  /// that this draft has made.
+  @exclusivity(unchecked) @usableFromInline var base: PersistentArray<Element>
   @exclusivity(unchecked) @usableFromInline var working: PersistentArray<Element>
   @exclusivity(unchecked) @usableFromInline var record = EditRecord()
-  /// The node whose state has the contents before the edits, while edits of one element may take place in its tree.
-  @exclusivity(unchecked) @usableFromInline var node: Unmanaged<Node>?
-  /// The version of a group's elements before the edits, while edits of one element may take place in its tree.
-  @exclusivity(unchecked) @usableFromInline var version: SharedList<Element>?
-  /// Objects that are released after the edits, because that may call observers, or code of the elements.
-  @exclusivity(unchecked) @usableFromInline var released: [Event] = []
   @exclusivity(unchecked) @usableFromInline var isOpen = true
   /// The index of identities, if elements of a long collection have been looked up.
   @exclusivity(unchecked) @usableFromInline var index: IdentityIndex<Element>?
@@ -34,14 +28,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   @inlinable
   package init(_ base: Snapshot<Element>) {
-    working = base.storage.restored
-  }
-
-  /// Creates a draft of the newest version of a group's elements.
-  @inlinable
-  init(_ version: SharedList<Element>) {
-    working = version.contents.restored
-    self.version = version
+    (self.base, working) = (base.storage, base.storage)
   }
 
   /// The current elements, as an array.
@@ -93,7 +80,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     checkOpen()
     checkInsertion(at: index)
     record.append(.insertion(index..<index + 1))
-    editElement(ElementEdit(insertion: index), element)
+    working.insert(element, at: index)
     self.index?.insert([element], at: index)
   }
 
@@ -158,7 +145,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       // Comparing the elements may have edited this draft.
       checkElement(at: index)
       record.append(.update(index))
-      let replaced = exchangeElement(at: index, with: newValue)
+      let replaced = working.exchangeElement(at: index, with: newValue)
       self.index?.update(replaced, to: newValue, at: index)
       withExtendedLifetime(replaced) {}
     }
@@ -177,7 +164,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     checkElement(at: destination)
     guard source != destination else { return }
     record.append(.move(from: source, to: destination))
-    editElement(ElementEdit(removal: source, insertion: destination))
+    working.move(from: source, to: destination)
     index?.move(from: source, to: destination)
   }
 
@@ -189,7 +176,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   @inlinable
   public func replace(with elements: some Sequence<Element>) {
     checkOpen()
-    let new = PersistentArray(elements).restored
+    let new = PersistentArray(elements)
     write(new, over: savepoint) { Snapshot($0).changeset(to: Snapshot(new)) }
   }
 
@@ -214,11 +201,6 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       \(inserted.count) inserted and \(updated.count) updated elements do not fit a changeset with \
       \(changeset.insertions.count) insertions and \(changeset.updates.count) updates
       """)
-    if record.isEmpty, index == nil, updated.count <= EarlierList<Element>.limit,
-      changeset.changeCount == updated.count, applyUpdates(changeset, updated)
-    {
-      return
-    }
     let start = savepoint
     func isEffective(_ position: Int) -> Bool {
       !isSame(start.working[changeset.updates[position].from], updated[position])
@@ -260,7 +242,6 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     _ difference: (PersistentArray<Element>) -> Changeset
   ) {
     checkOpen()
-    let new = new.restored
     let changeset = difference(start.working)
     let replaced = working
     record = start.record
@@ -284,79 +265,6 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   func write(_ new: [Element], over start: Savepoint, _ changeset: Changeset) {
     let new = PersistentArray(new)
     write(new, over: start) { changeset.normalForm(from: Snapshot($0), to: Snapshot(new)) }
-  }
-
-  // MARK: Edits of one element
-
-  /// Replaces an element, or removes it if there is no new one.
-  ///
-  /// - Returns: The replaced or removed element.
-  @inlinable
-  func exchangeElement(at offset: Int, with new: Element?) -> Element {
-    let edit = ElementEdit(removal: offset, insertion: new == nil ? nil : offset)
-    guard let removed = editElement(edit, new) else {
-      preconditionFailure("a removal returns no element")
-    }
-    return removed
-  }
-
-  /// Removes an element, inserts one, or both.
-  ///
-  /// If nothing else holds the published contents, the first few edits of a long list take place in their tree. Other
-  /// edits copy a path of the tree.
-  ///
-  /// - Parameters:
-  ///   - edit: The offsets.
-  ///   - new: The inserted element, or `nil` to insert the removed one.
-  /// - Returns: The removed element. An insertion may return the inserted one, or `nil`.
-  // Copying a path takes half of the time of an edit of a million rows (`PipelineBenchmarks`).
-  @inlinable
-  @discardableResult
-  func editElement(_ edit: ElementEdit, _ new: Element? = nil) -> Element? {
-    guard working.isLongTree else { return working.edit(edit, new) }
-    var element: Element?
-    node?._withUnsafeGuaranteedRef {
-      let nodes = $0.changeState { element = StateBox.edit(&$0, &working, edit, new) }
-      for node in nodes { released.append(node) }
-    }
-    if let version { element = version.editInPlace(&working, edit, new) }
-    if element != nil { return element }
-    (node, version) = (nil, nil)
-    return working.edit(edit, new)
-  }
-
-  /// Replaces a few elements, like several calls of ``editElement(_:_:)``.
-  ///
-  /// - Parameters:
-  ///   - updates: The offsets, in any order.
-  ///   - new: A closure that returns the new element of the update at a position. It is called under a lock, and may be
-  ///     called twice for one position, so it only reads a value.
-  /// - Returns: The elements that nothing else holds, to be released after the edit. The list before the edit holds the
-  ///   others.
-  // One call for all of them, because it takes the lock of the domain (`PipelineBenchmarks sections change`).
-  @inlinable
-  func replaceElements(_ updates: [Changeset.Update], _ new: (_ position: Int) -> Element)
-    -> [Element]
-  {
-    var count = 0
-    if working.isLongTree {
-      node?._withUnsafeGuaranteedRef {
-        let nodes = $0.changeState { state in
-          StateBox<Element>.changeContents(of: &state) { contents in
-            while count < updates.count {
-              let offset = updates[count].to
-              let edit = ElementEdit(removal: offset, insertion: offset)
-              if contents.editInPlace(&working, edit, new(count)) == nil { return }
-              count += 1
-            }
-          }
-        }
-        for node in nodes { released.append(node) }
-      }
-    }
-    return (count..<updates.count).map {
-      exchangeElement(at: updates[$0].to, with: new($0))
-    }
   }
 
   // MARK: The end
@@ -401,15 +309,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// Ends the draft, and drops the record of its edits. Using it afterwards traps.
   @inlinable
   package func close() {
-    (isOpen, node) = (false, nil)
+    (isOpen, base) = (false, working)
     if !record.isEmpty { record = EditRecord() }
-  }
-
-  /// Takes the objects that are released after the edits out of the draft, which the closure may have kept.
-  @usableFromInline
-  func takeReleased() -> [Event] {
-    defer { released = [] }
-    return released
   }
 
   /// Opens the draft again, with the contents that it had when it was closed.
@@ -420,31 +321,12 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   /// Discards all edits.
   @inlinable
-  func reset(to base: Snapshot<Element>) {
+  func reset() {
     if record.isEmpty { return }
     let dropped = working
     index?.invalidate()
-    (working, record) = (base.storage.restored, EditRecord())
+    (working, record) = (base, EditRecord())
     withExtendedLifetime(dropped) {}
-  }
-
-  /// Restores the tree of a node's newest state after an edit in place that is not committed. Otherwise, the state would
-  /// keep the element that the edit has added.
-  ///
-  /// - Parameters:
-  ///   - state: The newest state. The caller is the only one that may replace it.
-  ///   - node: The node.
-  /// - Returns: The state with its tree. The draft keeps the replaced one.
-  @usableFromInline
-  func discardEdit(
-    in state: CollectionState<Element>, of node: Node
-  ) -> CollectionState<Element> {
-    guard case .earlier = state.snapshot.storage, let current = node.current else { return state }
-    released.append(current)
-    let restored = state.with(Snapshot(state.snapshot.storage.restored), revision: state.revision)
-    let box = StateBox(restored)
-    for node in node.changeState({ if $0 === current { $0 = box } }) { released.append(node) }
-    return restored
   }
 
   /// The current elements, also after `close()`.
@@ -453,16 +335,14 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// Ends the draft, and returns the net change of all edits, or `nil` if the contents are equal in the end.
   ///
   /// Comparing the elements may call code that edits this draft. It traps.
-  ///
-  /// - Parameter base: The contents before the first edit.
   @inlinable
-  package func outcome(from base: Snapshot<Element>) -> Changeset? {
+  package func outcome() -> Changeset? {
     isOpen = false
     if record.isEmpty { return nil }
     let single = record.single
     // The most frequent change of an operator always has an effect.
     if let single, single.updatedOffset != nil { return single }
-    let after = contents
+    let (base, after) = (Snapshot(base), contents)
     let changeset = single ?? record.changeset.normalForm(from: base, to: after)
     return changeset.hasNoEffect(from: base, to: after) ? nil : changeset
   }

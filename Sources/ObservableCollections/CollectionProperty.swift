@@ -172,7 +172,6 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     _ body: (CollectionDraft<Element>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let draft = CollectionDraft(collection.current.state.snapshot)
-    draft.node = .passUnretained(collection.node)
     (draft.index, index) = (index, nil)
     openDraft = draft
     if let transaction = context.transaction {
@@ -182,8 +181,8 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     }
     context.beginTransaction(of: self)
     // Releasing the draft may run code that edits this collection, so this happens after the gate
-    // is left. The closure may have kept the draft.
-    defer { if !draft.released.isEmpty { draft.released = [] } }
+    // is left.
+    defer { withExtendedLifetime(draft) {} }
     let result: Result
     do {
       result = try body(draft)
@@ -222,10 +221,9 @@ extension CollectionProperty {
     guard let draft = openDraft else { return nil }
     openDraft = nil
     // Only the thread inside the gate commits.
-    var state = collection.current.state
-    let changeset = draft.outcome(from: state.snapshot)
+    let state = collection.current.state
+    let changeset = draft.outcome()
     draft.close()
-    if changeset == nil { state = draft.discardEdit(in: state, of: collection.node) }
     index = draft.index?.isStale == false ? draft.index : nil
     if let status = draft.newStatus {
       if let error = status.error { collection.record(error) }
@@ -247,9 +245,8 @@ extension CollectionProperty {
     openDraft = nil
     if let draft {
       draft.close()
-      let state = draft.discardEdit(in: collection.current.state, of: collection.node)
       // After edits, the next search creates another index.
-      if draft.contents.storage.isIdentical(to: state.snapshot.storage) {
+      if draft.contents.storage.isIdentical(to: collection.current.state.snapshot.storage) {
         index = draft.index
       } else {
         draft.index?.invalidate()
@@ -276,13 +273,13 @@ extension CollectionProperty: TransactionParticipant {
     (prepared, preparedDraft) = (nil, nil)
     let released = update.map { collection.node.commit($0, tickets: tickets) }
     gate.leave(as: .current)
-    return (draft?.takeReleased(), draft, released)
+    return (draft, released)
   }
 
   @usableFromInline
   package func rollBackTransaction() -> Any {
     let draft = rollBack()
-    return (draft?.takeReleased(), draft)
+    return draft as Any
   }
 
   @usableFromInline

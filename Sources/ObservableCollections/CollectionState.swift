@@ -57,10 +57,8 @@ final class SourceCondition: Sendable {
 
 /// A state as an object, without the state before it.
 @usableFromInline
-package final class StateBox<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: `state` is written only by the owner of the only reference to the box, and equals itself afterwards.
-
-  @exclusivity(unchecked) @usableFromInline package private(set) var state: CollectionState<Element>
+package final class StateBox<Element: Differentiable & Sendable>: Sendable {
+  @usableFromInline package let state: CollectionState<Element>
 
   @inlinable
   package init(_ state: CollectionState<Element>) {
@@ -73,44 +71,6 @@ package final class StateBox<Element: Differentiable & Sendable>: @unchecked Sen
   package static func read(_ state: Event?) -> StateBox<Element> {
     guard let state else { preconditionFailure("the node of a collection has no state") }
     return unsafeDowncast(state, to: StateBox<Element>.self)
-  }
-
-  /// Edits contents and the state that has the same contents, if nothing else has the state or its tree.
-  ///
-  /// Nothing is copied: the tree is edited in place, and the state holds what it was before.
-  ///
-  /// - Parameters:
-  ///   - state: The state.
-  ///   - working: The contents, a long tree.
-  ///   - edit: The edit of one element.
-  ///   - new: The inserted element, or `nil` to insert the removed one.
-  /// - Returns: The removed element, or the inserted one if there is none; `nil` if the edit did not take place.
-  @inlinable
-  static func edit(
-    _ state: inout Event?, _ working: inout PersistentArray<Element>, _ edit: ElementEdit,
-    _ new: Element?
-  ) -> Element? {
-    changeContents(of: &state) { $0.editInPlace(&working, edit, new) } ?? nil
-  }
-
-  /// Calls a closure with the contents of a state, if nothing else has the state.
-  ///
-  /// - Parameters:
-  ///   - state: The state.
-  ///   - body: A closure that may replace the contents by others that are equal.
-  /// - Returns: The result of the closure, or `nil`.
-  @inlinable
-  static func changeContents<Result>(
-    of state: inout Event?, _ body: (inout PersistentArray<Element>) -> Result
-  ) -> Result? {
-    var box = state.take().map { unsafeDowncast($0, to: StateBox<Element>.self) }
-    defer { state = box }
-    guard isKnownUniquelyReferenced(&box), let box else { return nil }
-    let revision = box.state.revision
-    var contents = box.state.snapshot.storage
-    box.state = box.state.with(Snapshot(), revision: revision)
-    defer { box.state = box.state.with(Snapshot(contents), revision: revision) }
-    return body(&contents)
   }
 }
 
@@ -227,7 +187,6 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
       return CollectionUpdate(before, revisionBefore, changeset, box, isStatusStep, nil)
     }
     guard isStatusStep else { return nil }
-    let before = Snapshot(before.storage.restored)
     let state = box.state.with(before, revision: revisionBefore)
     return CollectionUpdate(before, revisionBefore, .empty, StateBox(state), true, nil)
   }

@@ -40,7 +40,6 @@ public struct Snapshot<Element: Differentiable & Sendable>: Sendable {
   /// - Complexity: O(n).
   @inlinable
   public func firstIndex(identifiedBy identifier: Element.DifferenceIdentifier) -> Int? {
-    let storage = storage.restored
     var start = 0
     while start < storage.count {
       let (index, end) = storage.withChunk(at: start) { chunk, _ in
@@ -115,7 +114,7 @@ extension Snapshot: RandomAccessCollection {
 
     @inlinable
     init(_ storage: PersistentArray<Element>) {
-      self.storage = storage.restored
+      self.storage = storage
       array = storage.array ?? []
       length = array.count
       end = array.count

@@ -40,18 +40,5 @@
       defer { os_unfair_lock_unlock(lock) }
       return try body(&state.pointee)
     }
-
-    /// Calls a closure with the state while the lock is held, unless it is held already. Then nothing happens.
-    ///
-    /// A thread that holds the lock of another value cannot wait for this one, but it can try.
-    ///
-    /// - Returns: The result of the closure, or `nil`.
-    @inlinable public borrowing func withLockIfAvailable<Result>(
-      _ body: (inout State) -> Result
-    ) -> Result? {
-      if !os_unfair_lock_trylock(lock) { return nil }
-      defer { os_unfair_lock_unlock(lock) }
-      return body(&state.pointee)
-    }
   }
 #endif

@@ -42,18 +42,5 @@
       defer { pthread_mutex_unlock(mutex) }
       return try body(&state.pointee)
     }
-
-    /// Calls a closure with the state while the lock is held, unless it is held already. Then nothing happens.
-    ///
-    /// A thread that holds the lock of another value cannot wait for this one, but it can try.
-    ///
-    /// - Returns: The result of the closure, or `nil`.
-    @inlinable public borrowing func withLockIfAvailable<Result>(
-      _ body: (inout State) -> Result
-    ) -> Result? {
-      if pthread_mutex_trylock(mutex) != 0 { return nil }
-      defer { pthread_mutex_unlock(mutex) }
-      return body(&state.pointee)
-    }
   }
 #endif

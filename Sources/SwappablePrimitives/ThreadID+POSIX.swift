@@ -29,6 +29,3 @@ package struct ThreadID: Hashable, Sendable {
   /// Lets other threads run.
   package static func yield() { sched_yield() }
 }
-
-/// A Boolean value that indicates whether the program runs under the thread sanitizer.
-package let isThreadSanitized = dlsym(dlopen(nil, RTLD_NOW), "__tsan_init") != nil

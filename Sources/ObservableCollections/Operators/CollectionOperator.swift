@@ -265,22 +265,16 @@ final class OperatorRun<Operator: CollectionOperator> {
         draft = CollectionDraft(StateBox<Output>.read(node.published).state.snapshot)
         draft.newStatus = status
       }
-      draft.node = .passUnretained(node)
       draft.isStatusSet = false
       wrapped.update(draft)
       isStatusStep = isStatusStep || draft.isStatusSet
     }
-    // Read after the edits, which copy a path of the tree if something else has the state.
-    var published = StateBox<Output>.read(node.published).state
+    let published = StateBox<Output>.read(node.published).state
     var changeset: Changeset?
     if hasChange {
-      changeset = draft.outcome(from: published.snapshot)
-      if changeset == nil {
-        published = draft.discardEdit(in: published, of: node)
-        draft.reset(to: published.snapshot)
-      }
+      changeset = draft.outcome()
+      if changeset == nil { draft.reset() }
       draft.close()
-      if !draft.released.isEmpty { draft.released = [] }
     }
     if isStatusStep {
       let (status, hasLoaded) = status

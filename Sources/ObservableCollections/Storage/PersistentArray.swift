@@ -9,24 +9,11 @@ package enum PersistentArray<Element> {
   case flat([Element])
   /// The root of a tree. It has at least two children.
   case tree(TreeNode)
-  /// A list whose tree has been edited in place since.
-  case earlier(EarlierList<Element>)
 
   /// Creates a list that shares an array.
   @inlinable
   package init(_ elements: [Element]) {
     self = .flat(elements)
-  }
-
-  /// Creates the list before an edit of one element in a tree, which was edited in place.
-  ///
-  /// - Parameters:
-  ///   - edit: The edit.
-  ///   - element: The removed element, or the inserted one if there is none.
-  ///   - list: The list after the edit.
-  @inlinable
-  init(before edit: ElementEdit, of element: Element, in list: PersistentArray) {
-    self = .earlier(EarlierList(list, edit, element))
   }
 
   /// The number of elements.
@@ -35,7 +22,6 @@ package enum PersistentArray<Element> {
     switch self {
     case .flat(let elements): elements.count
     case .tree(let root): root.count
-    case .earlier(let list): list.count
     }
   }
 
@@ -51,19 +37,7 @@ package enum PersistentArray<Element> {
       checkOffset(offset)
       var offset = offset
       return root.leaf(at: &offset)._withUnsafeGuaranteedRef { $0.elements(Element.self)[offset] }
-    case .earlier(let list):
-      checkOffset(offset)
-      guard let offset = list.offset(inBase: offset) else { return list.element }
-      return list.base[offset]
     }
-  }
-
-  /// This list as an array or a tree.
-  ///
-  /// - Complexity: O(log *n*) if its tree has been edited in place since, otherwise O(1).
-  @inlinable
-  package var restored: PersistentArray {
-    if case .earlier(let list) = self { list.restored(.standard(for: Element.self)) } else { self }
   }
 
   /// All elements, if they are one array, or `nil`.
@@ -91,8 +65,6 @@ package enum PersistentArray<Element> {
       result.reserveCapacity(range.count)
       root.forEachLeaf(in: range) { result.append(contentsOf: $0) }
       return result
-    case .earlier:
-      return restored.elements(in: range)
     }
   }
 
@@ -114,26 +86,7 @@ package enum PersistentArray<Element> {
       let leaf = root.leafChild(at: &position)
       // The closure may release this list.
       return withExtendedLifetime(root) { body(leaf.buffer(Element.self), position) }
-    case .earlier:
-      return restored.withChunk(at: offset, body)
     }
-  }
-
-  /// The address of the root of a tree, for prefetching.
-  @inlinable package var rootAddress: UnsafeRawPointer? {
-    guard case .tree(let root) = self else { return nil }
-    return UnsafeRawPointer(Unmanaged.passUnretained(root).toOpaque())
-  }
-
-  /// Prefetches one node on the path to an offset. The nodes above it are read.
-  ///
-  /// - Parameters:
-  ///   - level: The number of levels above the node.
-  ///   - offset: The offset of an element or of an insertion.
-  @inlinable
-  package func prefetchNode(_ level: Int, at offset: Int) {
-    guard case .tree(let root) = self else { return }
-    Unmanaged.passUnretained(root).prefetchNode(level, at: offset, Element.self)
   }
 
   // Nodes do not check offsets.
@@ -160,7 +113,6 @@ package enum PersistentArray<Element> {
     switch (self, other) {
     case (.flat(let mine), .flat(let theirs)): hasSameStorage(mine, theirs)
     case (.tree(let mine), .tree(let theirs)): mine === theirs
-    case (.earlier(let mine), .earlier(let theirs)): mine === theirs
     default: false
     }
   }
@@ -336,51 +288,6 @@ extension PersistentArray {
     return result
   }
 
-  /// Edits a long tree in place, if this list is equal to it, or is the one before a few such edits, and no third list
-  /// has the tree. Nothing is copied: this list becomes the one before the edit.
-  ///
-  /// - Parameters:
-  ///   - list: The list to edit.
-  ///   - edit: The edit of one element.
-  ///   - new: The inserted element, or `nil` to insert the removed one.
-  /// - Returns: The removed element, or the inserted one if there is none; `nil` if the edit did not take place.
-  @inlinable
-  mutating func editInPlace(
-    _ list: inout PersistentArray, _ edit: ElementEdit, _ new: Element?
-  ) -> Element? {
-    if case .earlier(var earlier) = self {
-      self = .flat([])
-      defer { self = .earlier(earlier) }
-      guard isKnownUniquelyReferenced(&earlier), earlier.editCount < EarlierList<Element>.limit
-      else { return nil }
-      return earlier.base.editInPlace(&list, edit, new)
-    }
-    guard isIdentical(to: list) else { return nil }
-    // This may leave one reference to the tree.
-    self = .flat([])
-    guard list.isOnlyTree(), let element = list.edit(edit, new) ?? new else {
-      self = list
-      return nil
-    }
-    self = PersistentArray(before: edit, of: element, in: list)
-    return element
-  }
-
-  /// A Boolean value that indicates whether the list is a tree, and stays one without one of its elements.
-  @inlinable var isLongTree: Bool {
-    guard case .tree(let root) = self else { return false }
-    return root.count > NodeLimits.standard(for: Element.self).flat
-  }
-
-  /// Returns whether this list is a tree that no other list has.
-  @inlinable
-  mutating func isOnlyTree() -> Bool {
-    guard case .tree(var root) = self else { return false }
-    self = .flat([])
-    defer { self = .tree(root) }
-    return isKnownUniquelyReferenced(&root)
-  }
-
   /// Takes the root out of the list to edit it.
   @inlinable
   mutating func takeRoot(_ limits: NodeLimits) -> TreeNode {
@@ -391,9 +298,6 @@ extension PersistentArray {
     case .tree(let root):
       self = .flat([])
       return root
-    case .earlier(let list):
-      self = list.restored(limits)
-      return takeRoot(limits)
     }
   }
 
@@ -431,7 +335,6 @@ extension PersistentArray {
     if case .flat(let elements) = self {
       return elements.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[range])) }
     }
-    if case .earlier = self { return restored.withContiguousElements(in: range, body) }
     var position = range.lowerBound
     if case .tree(let root) = self {
       let leaf = root.leaf(at: &position)._withUnsafeGuaranteedRef { $0.buffer(Element.self) }
@@ -461,62 +364,6 @@ extension PersistentArray {
     return withExtendedLifetime(root) {
       body(UnsafeBufferPointer(memory.bindMemory(to: Element.self)))
     }
-  }
-}
-
-/// The list before an edit of one element that has changed its tree in place.
-///
-/// Reading one element costs as much as in the tree. Everything else restores the list first, which copies a path
-/// of the tree. The list keeps the element that the edit has added.
-// Several threads may read it. It is changed only while one has it.
-@usableFromInline
-package final class EarlierList<Element> {
-  /// The list after the edit: a tree, or the one before the next edit. The tree is edited in place only with this list.
-  @exclusivity(unchecked) @usableFromInline var base: PersistentArray<Element>
-  @usableFromInline let edit: ElementEdit
-  /// The removed or replaced element, or the inserted one if there is none.
-  // Not optional: the type of an optional element would be looked up whenever a list is released.
-  @usableFromInline let element: Element
-
-  @inlinable
-  init(_ base: PersistentArray<Element>, _ edit: ElementEdit, _ element: Element) {
-    (self.base, self.edit, self.element) = (base, edit, element)
-  }
-
-  /// The maximum number of edits of a tree in place, because each one makes reading the list before it slower.
-  @inlinable static var limit: Int { 4 }
-
-  /// The number of edits between this list and its tree.
-  @inlinable var editCount: Int {
-    if case .earlier(let next) = base { next.editCount + 1 } else { 1 }
-  }
-
-  /// The number of elements.
-  @inlinable var count: Int {
-    base.count + (edit.removal == nil ? 0 : 1) - (edit.insertion == nil ? 0 : 1)
-  }
-
-  /// Returns the offset in the list after the edit, or `nil` if the edit has removed or replaced the element.
-  @inlinable
-  func offset(inBase offset: Int) -> Int? {
-    var offset = offset
-    if let removal = edit.removal, offset >= removal {
-      if offset == removal { return nil }
-      offset -= 1
-    }
-    if let insertion = edit.insertion, offset >= insertion { offset += 1 }
-    return offset
-  }
-
-  /// Returns this list as an array or a tree.
-  ///
-  /// - Complexity: O(log *n*).
-  @inlinable
-  func restored(_ limits: NodeLimits) -> PersistentArray<Element> {
-    var list = base.restored
-    let inverse = ElementEdit(removal: edit.insertion, insertion: edit.removal)
-    _ = list.edit(inverse, edit.removal == nil ? nil : element, limits: limits)
-    return list
   }
 }
 

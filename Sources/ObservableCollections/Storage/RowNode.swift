@@ -1,5 +1,3 @@
-internal import SwappablePrefetch
-
 /// A node of a ``RowTree``: a leaf, which has rows, or an inner node, which has children.
 ///
 /// For each child, an inner node has the number of rows in the children before it, and the first row below it.
@@ -70,28 +68,6 @@ struct RowNode {
     var (position, index): (Int32, Int) = (-1, 0)
     while index < Self.childCapacity {
       position &-= (starts[index] &- offset &- 1) &>> 31
-      index &+= 1
-    }
-    return Int(position)
-  }
-
-  /// Returns the position of the last child whose first row has a lower number than a row, or else of the first child.
-  func child(byNumberOf row: UInt32) -> Int {
-    let (row, used) = (Int32(bitPattern: row), words[0])
-    var (position, index): (Int32, Int32) = (0, 1)
-    while index < Int32(Self.childCapacity) {
-      position &-= (firsts[Int(index)] &- row) &>> 31 & (index &- used) &>> 31
-      index &+= 1
-    }
-    return Int(position)
-  }
-
-  /// Returns the number of rows of a leaf that have a lower number than another one.
-  func position(byNumberOf row: UInt32) -> Int {
-    let row = Int32(bitPattern: row)
-    var (position, index): (Int32, Int) = (0, 0)
-    while index < Self.rowCapacity {
-      position &-= (rows[index] &- row) &>> 31
       index &+= 1
     }
     return Int(position)
@@ -223,21 +199,6 @@ package final class RowStorage: @unchecked Sendable {
   /// The node in a slot. The next allocation may invalidate it.
   @inlinable
   func node(_ slot: Int) -> RowNode { RowNode(words: nodes.words + slot &* RowNode.stride) }
-
-  /// Prefetches the node in a slot.
-  func prefetch(_ slot: Int) { swappable_prefetch(node(slot).words, RowNode.stride * 4) }
-
-  /// Prefetches the slots of the leaves of rows with about a number.
-  @usableFromInline
-  func prefetchSlots(near row: Int) {
-    swappable_prefetch(leaves + max(min(row, leavesCapacity) &- 16, 0), 32 * 4)
-  }
-
-  /// Prefetches the leaf of a row.
-  @usableFromInline
-  func prefetchLeaf(of row: UInt32) {
-    if contains(row) { prefetch(Int(leaves[Int(row)])) }
-  }
 
   /// Returns the slot of a new leaf. The caller sets its rows and its parent.
   func addLeaf(toListWith number: UInt32, count: Int) -> Int {

@@ -1,5 +1,3 @@
-internal import SwappablePrefetch
-
 /// An ordered list of row numbers, which finds a row by its offset and the offset of a row in O(log *n*).
 ///
 /// An operator gives each element of its input a number, and stores what it knows about the element under this number.
@@ -140,15 +138,6 @@ package final class RowTree: @unchecked Sendable {
       slot = parent
     }
     return offset
-  }
-
-  /// The address of the root, for prefetching.
-  @usableFromInline var rootAddress: UnsafeRawPointer { UnsafeRawPointer(node(root).words) }
-
-  /// Prefetches the leaf that has the row at an offset.
-  @usableFromInline
-  func prefetchLeaf(at offset: Int) {
-    if offset < count { storage.prefetch(leaf(at: offset).slot) }
   }
 
   /// Returns whether a row is in the list.

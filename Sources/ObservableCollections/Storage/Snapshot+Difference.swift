@@ -14,13 +14,12 @@ extension Snapshot {
   package func changeset(to new: Snapshot) -> Changeset {
     if storage.isIdentical(to: new.storage) { return .empty }
     if let old = storage.array, let new = new.storage.array { return Changeset(from: old, to: new) }
-    let (old, new) = (Snapshot(storage.restored), Snapshot(new.storage.restored))
-    return old.changeset(to: new, in: old.storage.gaps(to: new.storage))
+    return changeset(to: new, in: storage.gaps(to: new.storage))
   }
 
   /// Returns the difference between these contents and new contents that differ only inside some gaps.
   package func changeset(to new: Snapshot, in gaps: [Gap]) -> Changeset {
-    let (old, new) = (storage.restored, new.storage.restored)
+    let (old, new) = (storage, new.storage)
     let parts = gaps.compactMap { gap in
       let gap = old.trimmed(gap, new)
       return gap.isEmpty ? nil : (gap, old.difference(to: new, in: gap))
@@ -37,7 +36,7 @@ extension Snapshot {
   public func hasSameContents(as other: Snapshot<Element>) -> Bool {
     guard count == other.count else { return false }
     if storage.isIdentical(to: other.storage) { return true }
-    let (storage, otherStorage) = (storage.restored, other.storage.restored)
+    let otherStorage = other.storage
     if case .tree(let one) = storage, case .tree(let two) = otherStorage {
       return withExtendedLifetime((one, two)) {
         var pairs = ParallelLeaves(one, two)
@@ -104,13 +103,13 @@ extension PersistentArray where Element: Differentiable {
 
   private func withMemory<Result>(_ body: (ElementMemory) -> Result) -> Result {
     let (stride, alignment) = (MemoryLayout<Element>.stride, MemoryLayout<Element>.alignment)
-    switch restored {
+    switch self {
     case .tree(let root):
       return withExtendedLifetime(root) {
         body(ElementMemory(root: .passUnretained(root), stride: stride, alignment: alignment))
       }
-    case let list:
-      return list.flattened().withUnsafeBytes {
+    case .flat(let elements):
+      return elements.withUnsafeBytes {
         body(ElementMemory(array: $0, stride: stride, alignment: alignment))
       }
     }

@@ -1,5 +1,3 @@
-public import SwappablePrefetch
-
 /// A node of a counted B+ tree. Its children or elements are in the memory of the same object.
 ///
 /// Only leaves know the type of their elements. Trees share nodes. An edit copies the shared nodes on the path
@@ -273,22 +271,5 @@ extension TreeNode {
       }
       start = end
     }
-  }
-}
-
-extension Unmanaged<TreeNode> {
-  /// Prefetches one node on the path to an offset. See ``PersistentArray/prefetchNode(_:at:)``.
-  // Unmanaged, because retaining a node would wait for it.
-  @inlinable
-  func prefetchNode<Element>(_ level: Int, at offset: Int, _: Element.Type) {
-    var (node, offset) = (self, offset)
-    for _ in 0..<level {
-      let child = node._withUnsafeGuaranteedRef {
-        $0.isLeaf ? nil : $0.children[$0.insertionPosition(of: &offset)].node
-      }
-      guard let child else { return }
-      node = child
-    }
-    swappable_prefetch(node.toOpaque(), 256)
   }
 }

@@ -1,4 +1,3 @@
-import SwappablePrefetch
 import SwappablePrimitives
 import Synchronization
 
@@ -237,8 +236,6 @@ package final class ChildList: @unchecked Sendable {
 
   @exclusivity(unchecked) private(set) var slots: [Child?] = []
   @exclusivity(unchecked) private var vacant = 0
-  /// The node and the input in the first slot. Reading them from the slot would retain them, and so wait for them.
-  @exclusivity(unchecked) private var first: (node: Unmanaged<Node>, input: Unmanaged<NodeInput>)?
   /// The parts that this list belongs to, or `nil` for the children of a whole node.
   private let parts: NodeParts?
   /// The position among the parts that are in use.
@@ -251,38 +248,6 @@ package final class ChildList: @unchecked Sendable {
 
   var isEmpty: Bool { slots.count == vacant }
 
-  /// Calls a closure that may edit the state of the first node in place, if there is one. See ``Node/changeState(_:)``.
-  ///
-  /// - Parameter input: An input of the domain.
-  @usableFromInline
-  package func changeFirstState(
-    through input: NodeInput, _ body: (inout Event?) -> Void
-  ) -> [Node] {
-    input.node.domain.lock.withLock { state in
-      slots.first { $0 != nil }??.node.changeState(body, &state) ?? []
-    }
-  }
-
-  /// Prefetches the first node, if there is one. Each step reads what the step before has fetched.
-  ///
-  /// - Parameters:
-  ///   - step: 0 for the list, 1 for the node, and 2 for its state and its observers.
-  ///   - input: An input of the domain.
-  @usableFromInline
-  package func prefetch(step: Int, through input: NodeInput) {
-    if step == 0 { return swappable_prefetch(Unmanaged.passUnretained(self).toOpaque(), 64) }
-    input.node.domain.lock.withLock { _ in
-      guard let first else { return }
-      if step == 1 {
-        swappable_prefetch(first.node.toOpaque(), Node.byteCount)
-        swappable_prefetch(first.input.toOpaque(), 64)
-      } else {
-        swappable_prefetch(unsafeBitCast(slots, to: UnsafeRawPointer.self), 64)
-        first.node._withUnsafeGuaranteedRef { $0.prefetchState() }
-      }
-    }
-  }
-
   /// Adds a derived node.
   func add(_ child: Node, through input: NodeInput) {
     if isEmpty {
@@ -292,7 +257,6 @@ package final class ChildList: @unchecked Sendable {
     }
     input.slot = slots.count
     slots.append(Child(node: child, input: input))
-    updateFirst()
   }
 
   /// Removes a derived node. The caller holds it, so nothing is deinitialized here.
@@ -302,15 +266,10 @@ package final class ChildList: @unchecked Sendable {
     input.slot = -1
     vacant += 1
     if isEmpty { parts?.disuse(self) }
-    defer { updateFirst() }
     guard vacant > 16, vacant > slots.count / 2 else { return }
     slots.removeAll { $0 == nil }
     vacant = 0
     for (index, child) in slots.enumerated() { child?.input.slot = index }
-  }
-
-  private func updateFirst() {
-    first = slots.first.flatMap { $0 }.map { (.passUnretained($0.node), .passUnretained($0.input)) }
   }
 }
 
@@ -343,7 +302,7 @@ package final class NodeParts: @unchecked Sendable {
   /// be missing, and is scheduled in any case.
   // A list without nodes is at a random place of the memory, and touching it takes as long as a tenth of an edit of a
   // group.
-  @usableFromInline package var areInUse: Bool { hasNodes.load(ordering: .relaxed) }
+  private var areInUse: Bool { hasNodes.load(ordering: .relaxed) }
 
   /// Marks a part as changed. The kernel of the node calls this.
   @usableFromInline

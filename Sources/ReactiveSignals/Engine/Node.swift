@@ -1,4 +1,3 @@
-import SwappablePrefetch
 import SwappablePrimitives
 import Synchronization
 
@@ -20,13 +19,12 @@ package typealias Kernel = (Node) -> (any Update)?
 package final class Node: @unchecked Sendable {
   // Sendable: the domain's lock guards `committed`, `isFinished`, `inputs`, `children`, `followers`, `type`, `notes`
   // and the counts of pending commits. It also guards `publishedState`, `hasEnded` and `work`, which only the
-  // delivering thread writes. That thread reads them without the lock. While no thread delivers, `changeState` may
-  // write the `publishedState` of a root, under the lock, and that of its followers, under their locks. The delivering
-  // thread owns `update`, `hasChange`, `isStatusStep`, `ends`, `previous`, `hasDroppedChange`, `receivers`, `kernel`,
-  // `mark` and `nextScheduled`. The creator of a derived node owns all of them until the node is live. `observation` is
-  // set once, by the creator or by `onStart`, which only the thread that sets `isStarted` accesses. Access is not
-  // checked for exclusivity at run time, which would be a tenth of a commit: no code that reads a property runs while it
-  // is written (`EngineBenchmarks commit`).
+  // delivering thread writes. That thread reads them without the lock. The delivering thread owns `update`,
+  // `hasChange`, `isStatusStep`, `ends`, `previous`, `hasDroppedChange`, `receivers`, `kernel`, `mark` and
+  // `nextScheduled`. The creator of a derived node owns all of them until the node is live. `observation` is set once,
+  // by the creator or by `onStart`, which only the thread that sets `isStarted` accesses. Access is not checked for
+  // exclusivity at run time, which would be a tenth of a commit: no code that reads a property runs while it is written
+  // (`EngineBenchmarks commit`).
 
   @usableFromInline package let domain: Domain
   /// 0 for a root. A derived node is higher than each of its inputs.
@@ -210,51 +208,6 @@ package final class Node: @unchecked Sendable {
   /// The published state, if no commit is pending that may replace it.
   package var settled: Event? { domain.lock.withLock { $0.isSettled ? published : nil } }
 
-  /// Calls a closure that may edit the published state in place, unless other threads may be reading it.
-  ///
-  /// For a derived node, the delivering thread calls this.
-  ///
-  /// - Parameter body: A closure that is called under the lock. If it has the only reference to the state, nobody can
-  ///   read the state. It may also set another state of the same contents.
-  /// - Returns: Nodes that the caller releases after its edit. If these are the last references, observers may be called.
-  @usableFromInline
-  package func changeState(_ body: (inout Event?) -> Void) -> [Node] {
-    domain.lock.withLock { changeState(body, &$0) }
-  }
-
-  /// Calls a closure that may edit the published state in place, under the lock. See ``changeState(_:)``.
-  func changeState(_ body: (inout Event?) -> Void, _ state: inout Domain.State) -> [Node] {
-    // The sanitizer does not see the counts of references that order the reads before the edit.
-    if isThreadSanitized { return [] }
-    if height == 0 {
-      // A delivering thread reads the states of roots without the lock.
-      guard state.deliveringThread == nil, committed === publishedState else { return [] }
-      committed = nil
-    }
-    let sharing = followers.isEmpty ? [] : followers.values.compactMap(\.node)
-    sharing.isEmpty ? body(&publishedState) : changeState(sharedWith: sharing[...], body)
-    if height == 0 { committed = publishedState }
-    return sharing
-  }
-
-  /// Calls a closure that may edit the published state, while roots of other domains that have the same one have none.
-  ///
-  /// The roots have the new state afterwards.
-  // Otherwise, an edit of a list that is joined with one of another domain copies a path (`PipelineBenchmarks joined`).
-  private func changeState(sharedWith roots: ArraySlice<Node>, _ body: (inout Event?) -> Void) {
-    guard let root = roots.first else { return body(&publishedState) }
-    let isChanged = root.domain.lock.withLockIfAvailable { state in
-      guard state.deliveringThread == nil, root.publishedState === publishedState,
-        root.committed === publishedState
-      else { return false }
-      (root.publishedState, root.committed) = (nil, nil)
-      changeState(sharedWith: roots.dropFirst(), body)
-      (root.publishedState, root.committed) = (publishedState, publishedState)
-      return true
-    }
-    if isChanged != true { changeState(sharedWith: roots.dropFirst(), body) }
-  }
-
   /// Sets the first state of a root that cannot be observed yet.
   package func setFirst(_ first: Event) {
     let replaced = domain.lock.withLock { _ in
@@ -262,16 +215,6 @@ package final class Node: @unchecked Sendable {
       return (publishedState, committed)
     }
     withExtendedLifetime(replaced) {}
-  }
-
-  /// About the number of bytes of an instance.
-  static let byteCount = 448
-
-  /// Prefetches the published state and the list of observers, under the lock.
-  func prefetchState() {
-    // The address of the object, which is not retained: that would wait for it.
-    swappable_prefetch(unsafeBitCast(publishedState, to: UnsafeRawPointer?.self), 64)
-    swappable_prefetch(Unmanaged.passUnretained(observers).toOpaque(), 128)
   }
 
   // MARK: The way of a commit, in the order of the calls

@@ -34,8 +34,6 @@ struct GroupOperator<
   @usableFromInline var sections = RowTree()
   /// The groups that have elements, by the hash value of their keys. If several have the same one, one of them.
   @usableFromInline var groupOfHash: [Int: Group] = [:]
-  /// The number of versions of groups so far.
-  @usableFromInline var versionCount = 0
   /// The groups that have edits, or whose first elements have moved.
   @usableFromInline var touched: [Group] = []
 
@@ -98,7 +96,7 @@ struct GroupOperator<
     for offset in changeset.insertions {
       let (row, group) = (rowNumbers.insert(()), group(for: key(after[offset])))
       source.insert(row, at: offset)
-      let place = enterableRows(of: group).insert(row, inOrderOf: source, at: offset)
+      let place = enterableRows(of: group).insert(row, inOrderOf: source)
       didEnter(group, place, after[offset])
     }
     for update in changeset.updates { followUpdate(at: update.to, after[update.to]) }
@@ -107,54 +105,28 @@ struct GroupOperator<
   /// Follows the update of the element at an offset.
   @inlinable
   mutating func followUpdate(at offset: Int, _ element: Element) {
-    let newKey = key(element)
-    let hash = newKey.hashValue
-    // The group that the element belongs to now, if it has other elements.
-    let likely = knownGroup(for: newKey, hash)
-    // Each step of a search waits for the memory. What others will need is fetched meanwhile, which takes a quarter of
-    // the time of a change away (`PipelineBenchmarks sections change`).
-    likely?.prefetch(step: 0, through: input.input)
-    // In a list that was created at once, most rows have about the number of their offset.
-    storage.prefetchSlots(near: offset)
-    let (row, typicalRow) = source.rowAndTypicalRow(at: offset)
-    storage.prefetchLeaf(of: row)
-    likely?.prefetch(step: 1, through: input.input)
-    let search = likely?.rows?.search(typicalRow)
+    let (row, newKey) = (source[offset], key(element))
     let old = group(of: row)
     // Keys whose `==` lies may find the same group.
-    let new = sameIdentity(old.key, newKey) ? old : likely ?? group(for: newKey, hash)
+    let new = sameIdentity(old.key, newKey) ? old : group(for: newKey)
     if new === old {
       let offset = rows(of: old).offset(of: row)
       edit(old, ElementEdit(removal: offset, insertion: offset), element)
     } else {
-      old.prefetch(step: 0, through: input.input)
-      let newRows = enterableRows(of: new)
-      let place = (new === likely ? search : nil) ?? newRows.search(typicalRow)
-      newRows.prefetchOrder(at: place, in: source)
-      old.prefetch(step: 1, through: input.input)
       didLeave(old, rows(of: old).remove(row))
-      didEnter(new, newRows.insert(row, inOrderOf: source, at: offset, place), element)
+      didEnter(new, enterableRows(of: new).insert(row, inOrderOf: source), element)
     }
   }
 
   /// Follows the move of one row, which stays in its group.
   @inlinable
   mutating func followMove(_ move: Changeset.Move) {
-    source.prefetchLeaf(at: move.to)
     let row = source.remove(at: move.from)
-    storage.prefetchLeaf(of: row)
     source.insert(row, at: move.to)
     let group = group(of: row)
-    group.prefetch(step: 0, through: input.input)
     let rows = rows(of: group)
-    let typicalRow = source.typicalRow(near: move.to)
-    // For its leaf. The removal may change the place.
-    _ = rows.search(typicalRow)
     let from = rows.remove(row)
-    let place = rows.search(typicalRow)
-    rows.prefetchOrder(at: place, in: source)
-    group.prefetch(step: 1, through: input.input)
-    let to = rows.insert(row, inOrderOf: source, at: move.to, place)
+    let to = rows.insert(row, inOrderOf: source)
     if from == 0 || to == 0 { group.isDisplaced = true }
     if from != to {
       edit(group, ElementEdit(removal: from, insertion: to), nil)
@@ -235,11 +207,10 @@ struct GroupOperator<
     if group.draft == nil {
       guard let first = group.edit else {
         group.edit = (offsets, new)
-        group.prefetch(step: 2, through: input.input)
         return touch(group)
       }
       group.edit = nil
-      group.draft = CollectionDraft(group.newest.version)
+      group.draft = CollectionDraft(group.newest.elements)
       group.draft?.perform(first.offsets, first.element)
     }
     group.draft?.perform(offsets, new)
@@ -262,14 +233,11 @@ struct GroupOperator<
     var displaced: [Group] = []
     /// The number of groups that have changed, and stay at their places. They are the first ones.
     var changedCount = 0
-    // The next group is fetched while one is edited.
-    touched.first?.prefetch(step: 3, through: input.input)
     for index in touched.indices {
-      if index + 1 < touched.count { touched[index + 1].prefetch(step: 3, through: input.input) }
       let group = touched[index]
       let isEmpty = group.rows?.count == 0
       let isNew = !sections.contains(group.number)
-      let isChanged = endEdits(of: group, output)
+      let isChanged = endEdits(of: group)
       if isEmpty {
         if !isNew { removeSection(of: group, output) }
         end(group)
@@ -311,67 +279,30 @@ struct GroupOperator<
 
   /// Ends the edits of a group, and returns whether the output shows a change.
   @inlinable
-  mutating func endEdits(of group: Group, _ output: CollectionDraft<Output>) -> Bool {
+  func endEdits(of group: Group) -> Bool {
     let section = group.newest
-    guard let (elements, change) = outcome(of: group, section, output) else {
-      withExtendedLifetime(section.version.restore()) {}
-      return false
-    }
-    versionCount += 1
-    group.setNewest(
-      ListSection(SectionVersion(after: section.version, versionCount, elements, change)))
+    guard let (elements, change) = outcome(of: group, section.elements) else { return false }
+    group.setNewest(ListSection(SectionVersion(after: section.version, elements, change)))
     directory.parts.markChanged(group.followers)
-    return view?.showsElements == true || section.version.count != elements.count
+    return view?.showsElements == true || section.elements.count != elements.count
   }
 
   /// Returns the elements of a group after its edits and their difference, or `nil` if the contents are equal.
   @inlinable
   func outcome(
-    of group: Group, _ section: ListSection<Key, Element>, _ output: CollectionDraft<Output>
+    of group: Group, _ old: Snapshot<Element>
   ) -> (Snapshot<Element>, SectionChange)? {
     if let draft = group.draft.take() {
-      return draft.outcome(from: section.elements).map { (draft.contents, .changeset($0)) }
+      return draft.outcome().map { (draft.contents, .changeset($0)) }
     }
     guard let (offsets, new) = group.edit.take() else { return nil }
-    // The list is not kept: otherwise, its tree could not be edited in place.
-    if let new, let offset = offsets.removal, isSame(section.version.list[offset], new) {
-      return nil
-    }
-    let isAmongEqual = offsets.isMove && isMoveAmongEqual(offsets, section)
-    let elements = Snapshot(self.elements(of: group, after: offsets, new, output))
+    if let new, let offset = offsets.removal, isSame(old[offset], new) { return nil }
+    var list = old.storage
+    _ = list.edit(offsets, new)
+    let elements = Snapshot(list)
     // A move of equal elements has no effect.
-    if isAmongEqual, offsets.changeset.hasNoEffect(from: section.elements, to: elements) {
-      return nil
-    }
+    if offsets.isMove, offsets.changeset.hasNoEffect(from: old, to: elements) { return nil }
     return (elements, .edit(offsets))
-  }
-
-  /// Returns whether a move begins next to an element that is equal to the moved one. Otherwise, it has an effect.
-  @inlinable
-  func isMoveAmongEqual(_ move: ElementEdit, _ section: ListSection<Key, Element>) -> Bool {
-    guard let from = move.removal, let to = move.insertion else { return false }
-    return isSame(section.version.list[from], section.version.list[from < to ? from + 1 : from - 1])
-  }
-
-  /// Returns the elements of a group after an edit.
-  ///
-  /// If the live collection of the group has the same tree, and nothing else has it, the tree is edited in place.
-  @inlinable
-  func elements(
-    of group: Group, after edit: ElementEdit, _ new: Element?, _ output: CollectionDraft<Output>
-  ) -> PersistentArray<Element> {
-    let version = group.newest.version
-    if directory.parts.areInUse {
-      var elements: PersistentArray<Element>?
-      let nodes = group.followers.changeFirstState(through: input.input) { state in
-        StateBox<Element>.changeContents(of: &state) {
-          elements = version.editedInPlace(edit, new, sharedWith: &$0)
-        }
-      }
-      for node in nodes { output.released.append(node) }
-      if let elements { return elements }
-    }
-    return version.edited(edit, new)
   }
 
   /// Returns whether the place of a section depends on its first element. A given order may leave that open.
@@ -513,13 +444,12 @@ struct GroupOperator<
       group.rows = RowTree(in: storage, number: group.number, rows[start..<end])
       let offsets = rows[start..<end].map { Int($0) }
       replaceElements(
-        of: group, offsets.map { elements[$0] }, kept.map { kept in offsets.map { kept[$0] } },
-        output)
+        of: group, offsets.map { elements[$0] }, kept.map { kept in offsets.map { kept[$0] } })
       start = end
     }
     for number in before where ends[Int(number)] == 0 {
       let group = groups[number]
-      replaceElements(of: group, [], nil, output)
+      replaceElements(of: group, [], nil)
       end(group)
     }
     arrange(inUse, output)
@@ -546,9 +476,7 @@ struct GroupOperator<
 
   /// Replaces the elements of a group by others.
   @inlinable
-  mutating func replaceElements(
-    of group: Group, _ elements: [Element], _ kept: [KeptRow]?, _ output: CollectionDraft<Output>
-  ) {
+  func replaceElements(of group: Group, _ elements: [Element], _ kept: [KeptRow]?) {
     let draft = CollectionDraft(group.newest.elements)
     if let kept {
       draft.write(
@@ -560,7 +488,7 @@ struct GroupOperator<
       draft.replace(with: elements)
     }
     group.draft = draft
-    _ = endEdits(of: group, output)
+    _ = endEdits(of: group)
     group.isDisplaced = false
   }
 }

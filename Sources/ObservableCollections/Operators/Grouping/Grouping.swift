@@ -30,7 +30,7 @@ struct GroupingRule<Key: Hashable & Sendable, Element: Differentiable & Sendable
       directory,
       GroupView(showsElements: false) { section in
         LiveIndex<Key, Element>.Group(
-          key: section.key, count: section.version.count, origin: origin)
+          key: section.key, count: section.elements.count, origin: origin)
       })
     origin.setList(list, directory)
     return list
@@ -177,9 +177,6 @@ final class GroupDirectory<Key: Hashable & Sendable, Element: Differentiable & S
   }
 
   @usableFromInline let parts = NodeParts()
-  /// The locks of the groups. A few locks stay in the cache of the processor, and one would make readers wait for each
-  /// other.
-  private let locks = (0..<16).map { _ in ListLock() }
   /// The groups by hash value. Searching compares keys, so it reads a version without the lock.
   private let entries = Locked(Entries())
 
@@ -201,7 +198,7 @@ final class GroupDirectory<Key: Hashable & Sendable, Element: Differentiable & S
       let entries = entries.withLock { $0 }
       let (offset, found) = Self.find(key, hash, in: entries.list)
       if let found, !found.isRemoved { return found }
-      let group = new ?? Group(key, hash, parts, locks[hash & 15])
+      let group = new ?? Group(key, hash, parts)
       new = group
       var next = entries.list
       if found != nil { _ = next.remove(at: offset) }

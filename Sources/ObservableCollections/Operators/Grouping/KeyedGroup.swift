@@ -1,7 +1,6 @@
 public import Diffing
 public import ReactiveSignals
-public import SwappablePrefetch
-import SwappablePrimitives
+public import SwappablePrimitives
 
 /// The elements of one key: their newest contents, and the nodes that follow them.
 ///
@@ -10,21 +9,17 @@ import SwappablePrimitives
 final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
   @unchecked Sendable
 {
-  // Sendable: `lock` guards `newest`, and `use` is locked. The operator owns `number`, `rows`, `roots`, `edit`, `draft`,
-  // `isDisplaced` and `isTouched`. It alone sets `newest`, so the delivering thread reads `newest` without the lock. The
-  // rest never changes.
+  // Sendable: the lock of `use` guards `newest`. The operator owns `number`, `rows`, `edit`, `draft`, `isDisplaced` and
+  // `isTouched`. It alone sets `newest`, so the delivering thread reads `newest` without the lock. The rest never
+  // changes.
 
   // The properties that each change of the group uses are next to each other.
 
   @usableFromInline let key: Key
-  @usableFromInline let lock: ListLock
   /// The newest elements, which are published already or by the current pass.
   @exclusivity(unchecked) @usableFromInline private(set) var newest: ListSection<Key, Element>
   /// The rows of its elements, or `nil` if it has no elements.
   @exclusivity(unchecked) @usableFromInline var rows: RowTree?
-  /// The addresses of the roots of its elements and its rows at the last change. They are prefetched and may be invalid.
-  @exclusivity(unchecked) @usableFromInline
-  var roots: (elements: UnsafeRawPointer?, rows: UnsafeRawPointer?)
   /// The number of the group while it has elements.
   @exclusivity(unchecked) @usableFromInline var number: UInt32 = .max
   /// A Boolean value that indicates whether another element has become the first one, or the first one has moved.
@@ -42,64 +37,28 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
   @usableFromInline let parts: NodeParts
   /// The nodes that follow this group alone.
   @usableFromInline let followers: ChildList
-  private let use = Locked(GroupUse<Element>())
+  @usableFromInline let use = Locked(GroupUse<Element>())
 
   @usableFromInline
-  init(_ key: Key, _ hash: Int, _ parts: NodeParts, _ lock: ListLock) {
+  init(_ key: Key, _ hash: Int, _ parts: NodeParts) {
     self.key = key
     self.hash = hash
-    self.lock = lock
     self.parts = parts
     followers = ChildList(parts)
-    newest = ListSection(SectionVersion(ofGroupWith: key, lock))
-  }
-
-  /// Prefetches what an edit of the group reads. Each step reads what the step before has fetched.
-  ///
-  /// The objects of a group are at random places of the memory. Without this, an edit would wait for one after the other.
-  ///
-  /// - Parameters:
-  ///   - step: 0 for the objects of the group and the roots of its lists, 1 for the node that follows it, 2 and 3 for two
-  ///     levels of its elements.
-  ///   - input: An input of the domain of the nodes that follow the group.
-  // The objects are not retained, which would wait for them.
-  @inlinable
-  func prefetch(step: Int, through input: NodeInput) {
-    if step == 0 {
-      let version = Unmanaged.passUnretained(newest.version).toOpaque()
-      let rows = rows.map { Unmanaged.passUnretained($0).toOpaque() }
-      swappable_prefetch(version, 128)
-      if let rows { swappable_prefetch(rows, 128) }
-      if let root = roots.elements { swappable_prefetch(root, 256) }
-      if let root = roots.rows { swappable_prefetch(root, 256) }
-    } else if step > 1, let offsets = edit?.offsets {
-      if let offset = offsets.removal {
-        newest.version.list.prefetchNode(step - 1, at: offset)
-      }
-      if let offset = offsets.insertion, offset != offsets.removal {
-        newest.version.list.prefetchNode(step - 1, at: offset)
-      }
-    }
-    if step < 3, parts.areInUse { followers.prefetch(step: step, through: input) }
+    newest = ListSection(SectionVersion(key, Snapshot()))
   }
 
   /// Sets the newest elements.
   // Inlined: otherwise, the type of the section would be looked up.
   @inlinable
   func setNewest(_ section: consuming ListSection<Key, Element>) {
-    roots = (section.version.list.rootAddress, rows?.rootAddress)
     // The replaced ones are released outside the lock.
     var section = section
-    lock.hold { swap(&section, &newest) }
+    use.withLock { _ in swap(&section, &newest) }
   }
 
   /// The newest elements, for other threads.
-  @inlinable var section: ListSection<Key, Element> {
-    var section: ListSection<Key, Element>?
-    lock.hold { section = newest }
-    guard let section else { preconditionFailure("a group has no section") }
-    return section
-  }
+  @inlinable var section: ListSection<Key, Element> { use.withLock { _ in newest } }
 
   /// Returns the collection of this group, and creates it if nobody holds one.
   ///
@@ -167,7 +126,8 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
 }
 
 /// What a group is used for.
-private struct GroupUse<Element: Differentiable & Sendable>: Sendable {
+@usableFromInline
+struct GroupUse<Element: Differentiable & Sendable>: Sendable {
   weak var collection: LiveCollection<Element>?
   var hasElements = false
   var isRemoved = false
@@ -197,9 +157,8 @@ final class GroupRun<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @inlinable
   func compute(_ node: Node) -> (any Update)? {
     // The thread that computes a live node has called the operator, so it needs no lock.
-    let isLive = input.isLive
-    let new = isLive ? group.newest : group.section
-    let elements = Snapshot(isLive ? new.version.list : new.version.contents)
+    let new = input.isLive ? group.newest : group.section
+    let elements = new.elements
     var old = new
     swap(&old, &shown)
     guard let state = node.published else {

@@ -1,5 +1,5 @@
 public import Diffing
-import SwappablePrimitives
+import Synchronization
 
 /// A section of a list: a key, and the elements that have it.
 ///
@@ -67,54 +67,33 @@ extension ListSection: CustomStringConvertible {
 ///
 /// A section is one reference, because a changed list copies its neighbors.
 @usableFromInline
-final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
-  SharedList<Element>, @unchecked Sendable
-{
-  // Sendable: everything of its own is constant.
-
+final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & Sendable>: Sendable {
   @usableFromInline let key: Key
-  /// The number of elements. Reading it from them would take the lock.
-  @usableFromInline let count: Int
-  /// The numbers of this version and of the one before it among the versions of all groups of a grouping. Groups share
-  /// locks. A section that no grouping has made has no lock.
-  private let number: Int
+  @usableFromInline let elements: Snapshot<Element>
+  /// A number that no other version in the process has.
+  private let number = versionCount.add(1, ordering: .relaxed).newValue
+  /// The number of the version before this one, or 0 if there is none.
   private let previousNumber: Int
   private let change: SectionChange
 
-  /// Creates a version that belongs to no group.
+  /// Creates the first version of a section.
   @usableFromInline
   init(_ key: Key, _ elements: Snapshot<Element>) {
-    (self.key, count, number, previousNumber) = (key, elements.count, 0, -1)
+    (self.key, self.elements, previousNumber) = (key, elements, 0)
     change = .changeset(.empty)
-    super.init(elements.storage, nil)
-  }
-
-  /// Creates the first version of a group, without elements.
-  init(ofGroupWith key: Key, _ lock: ListLock) {
-    (self.key, count, number, previousNumber) = (key, 0, 0, -1)
-    change = .changeset(.empty)
-    super.init(.flat([]), lock)
   }
 
   /// Creates a version.
   ///
   /// - Parameters:
   ///   - version: The version before it.
-  ///   - number: A number that no version of the grouping has.
   ///   - elements: The elements.
   ///   - change: Their difference from those of the version before.
   @usableFromInline
-  init(
-    after version: SectionVersion, _ number: Int, _ elements: Snapshot<Element>,
-    _ change: SectionChange
-  ) {
-    (key, count, self.number) = (version.key, elements.count, number)
-    previousNumber = version.number
+  init(after version: SectionVersion, _ elements: Snapshot<Element>, _ change: SectionChange) {
+    (key, self.elements, previousNumber) = (version.key, elements, version.number)
     self.change = change
-    super.init(elements.storage, version.lock)
   }
-
-  @inlinable var elements: Snapshot<Element> { Snapshot(contents) }
 
   /// The change from the version before it.
   @usableFromInline var changeset: Changeset { change.changeset }
@@ -122,9 +101,12 @@ final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & S
   /// Returns whether this is the version after another one. The contents are different then.
   @usableFromInline
   func follows(_ other: SectionVersion) -> Bool {
-    lock != nil && lock === other.lock && previousNumber == other.number
+    previousNumber == other.number
   }
 }
+
+/// The number of versions of sections so far.
+private let versionCount = Atomic(0)
 
 /// The change from one version of a section to the next.
 // A changeset is three objects. If each version had one, the next edit of the group, long afterwards, would have to fetch
@@ -141,107 +123,6 @@ enum SectionChange: Sendable {
     case .changeset(let changeset): changeset
     }
   }
-}
-
-/// A list that several threads read while its owner may edit the tree in place.
-@usableFromInline
-class SharedList<Element: Sendable>: @unchecked Sendable {
-  // Sendable: `list` is accessed under the lock. Only the delivering thread writes it, so this thread may read it without
-  // the lock. If there is no lock, it never changes.
-
-  @exclusivity(unchecked) @usableFromInline final var list: PersistentArray<Element>
-  @usableFromInline final let lock: ListLock?
-
-  /// Creates a list.
-  ///
-  /// - Parameter lock: The lock, or `nil` if the tree is never edited in place.
-  @usableFromInline
-  init(_ list: PersistentArray<Element>, _ lock: ListLock?) {
-    (self.list, self.lock) = (list, lock)
-  }
-
-  /// The contents, which never change.
-  @inlinable final var contents: PersistentArray<Element> {
-    guard let lock else { return list }
-    var contents = PersistentArray<Element>.flat([])
-    lock.hold { contents = list }
-    return contents
-  }
-
-  /// Edits an equal list, a long tree, if no third list has the tree.
-  ///
-  /// - Returns: The removed element, or the inserted one if there is none; `nil` if the edit did not take place.
-  @inlinable
-  final func editInPlace(
-    _ other: inout PersistentArray<Element>, _ edit: ElementEdit, _ new: Element?
-  ) -> Element? {
-    var element: Element?
-    lock?.holdToEdit { element = list.editInPlace(&other, edit, new) }
-    return element
-  }
-
-  /// Returns the list after an edit of one element. A long tree is edited in place if nothing else has it.
-  ///
-  /// - Parameters:
-  ///   - edit: The offsets.
-  ///   - new: The inserted element, or `nil` to insert the removed one.
-  @inlinable
-  final func edited(_ edit: ElementEdit, _ new: Element?) -> PersistentArray<Element> {
-    var nothing = PersistentArray<Element>.flat([])
-    if let edited = editedInPlace(edit, new, sharedWith: &nothing) { return edited }
-    var edited = contents.restored
-    _ = edited.edit(edit, new)
-    return edited
-  }
-
-  /// Returns the list after an edit of one element, if it is a long tree that at most one other list has.
-  ///
-  /// - Parameters:
-  ///   - edit: The offsets.
-  ///   - new: The inserted element, or `nil` to insert the removed one.
-  ///   - other: The other list, or an empty one.
-  @inlinable
-  final func editedInPlace(
-    _ edit: ElementEdit, _ new: Element?, sharedWith other: inout PersistentArray<Element>
-  ) -> PersistentArray<Element>? {
-    var edited: PersistentArray<Element>?
-    lock?.holdToEdit {
-      if !list.isLongTree { return }
-      let isShared = other.isIdentical(to: list)
-      if isShared { other = .flat([]) }
-      var next = list
-      if list.editInPlace(&next, edit, new) != nil { edited = next }
-      if isShared { other = list }
-    }
-    return edited
-  }
-
-  /// Restores the tree after an edit that is discarded. Otherwise, the list would keep the element that it has added.
-  ///
-  /// - Returns: The replaced list. The caller releases it.
-  @inlinable
-  final func restore() -> PersistentArray<Element>? {
-    let edited = contents
-    guard case .earlier = edited, let lock else { return nil }
-    let restored = edited.restored
-    lock.hold { list = restored }
-    return edited
-  }
-}
-
-/// The lock of all versions of a list, or of several lists.
-@usableFromInline
-final class ListLock: Sendable {
-  private let lock = Locked(())
-
-  /// Calls a closure while the lock is held.
-  @usableFromInline
-  func hold(_ body: () -> Void) { lock.withLock { _ in body() } }
-
-  /// Calls a closure that may edit a tree in place, unless the sanitizer runs. It does not see the counts of references
-  /// that order the reads before the edit.
-  @usableFromInline
-  func holdToEdit(_ body: () -> Void) { if !isThreadSanitized { hold(body) } }
 }
 
 extension CollectionChange {

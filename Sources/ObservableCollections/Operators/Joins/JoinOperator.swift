@@ -88,8 +88,7 @@ struct JoinOperator<
       let (element, row) = (after[update.to], leftRows.order[update.to])
       let block = lengths.block(at: update.to)
       if leftRows.keys[row] == key {
-        // No snapshot: the output would be copied.
-        let pairs = block.map { Pair(left: element, right: output.working[$0].right) }
+        let pairs = block.map { Pair(left: element, right: output[$0].right) }
         output.edit(
           Changeset(updates: block.map { .init(from: $0, to: $0) }), inserted: [], updated: pairs)
       } else {

@@ -5,8 +5,8 @@ import ReactiveSignals
 import SwappablePrimitives
 import Testing
 
-/// Tests of edits that change the tree of a list in place.
-struct InPlaceEditTests {
+/// Tests of the contents that readers hold while a list is edited.
+struct PublishedContentsTests {
   /// An element with memory of its own.
   private final class Label: Sendable {
     let text: String
@@ -22,33 +22,6 @@ struct InPlaceEditTests {
     static func == (one: Item, other: Item) -> Bool {
       one.id == other.id && one.label.text == other.label.text
     }
-  }
-
-  private static func root<Element>(_ list: CollectionProperty<Element>) -> ObjectIdentifier? {
-    if case .tree(let root) = list.collection.current.state.snapshot.storage {
-      return ObjectIdentifier(root)
-    }
-    return nil
-  }
-
-  @Test func `A tree that nobody else has is edited in place`() {
-    // The root of this tree has room, so it is not split.
-    let list = CollectionProperty((0..<1_500).map { Item($0, "a") })
-    list.update(at: 1_000) { $0.label = Label("b") }
-    let root = Self.root(list)
-    list.update(at: 500) { $0.label = Label("c") }
-    #expect((root == Self.root(list)) == !isThreadSanitized)
-    list.remove(at: 7)
-    #expect((root == Self.root(list)) == !isThreadSanitized)
-    list.insert(Item(5_000, "d"), at: 900)
-    #expect((root == Self.root(list)) == !isThreadSanitized)
-    list.move(from: 3, to: 1_300)
-    #expect(root != nil && (root == Self.root(list)) == !isThreadSanitized)
-    let held = list.snapshot
-    let copy = Array(held)
-    list.update(at: 600) { $0.label = Label("e") }
-    #expect(Self.root(list) != root)
-    #expect(Array(held) == copy)
   }
 
   @Test func `Events and held snapshots stay exact`() {
@@ -122,7 +95,7 @@ struct InPlaceEditTests {
   }
 }
 
-/// Tests of edits in place of lists that lists of other domains are derived from.
+/// Tests of edits of lists that lists of other domains are derived from.
 struct SharedStateTests {
   private final class Label: Sendable {}
 
@@ -136,40 +109,11 @@ struct SharedStateTests {
     }
   }
 
-  private static func root<Element>(_ list: LiveCollection<Element>) -> ObjectIdentifier? {
-    if case .tree(let root) = list.current.state.snapshot.storage {
-      ObjectIdentifier(root)
-    } else {
-      nil
-    }
-  }
-
   private static func list() -> CollectionProperty<Item> {
     // The root of this tree has room, so it is not split.
     let list = CollectionProperty((0..<1_500).map { Item(id: $0) })
     list.update(at: 1_000) { $0.value = 1 }
     return list
-  }
-
-  @Test func `A list that is derived from two domains does not make edits copy`() {
-    let list = Self.list()
-    let few = CollectionProperty([Item(id: -1)])
-    let even = list.filter { $0.id.isMultiple(of: 2) }
-    let unions = [list.union(few), list.union(CollectionProperty([])), even.union(few)]
-    let folded = unions.map { FoldedList($0) }
-    list.update(at: 0) { $0.value = 2 }
-    let roots = [list.collection, even].map(Self.root)
-    for step in 1...20 {
-      list.update(at: 70 * step) { $0.value = step }
-      list.move(from: step, to: 1_000 + 2 * step)
-      few.update(at: 0) { $0.value = step }
-      let areSame = [list.collection, even].map(Self.root) == roots
-      #expect(!roots.contains(nil) && areSame == !isThreadSanitized)
-      for list in folded { #expect(list.problem == nil) }
-    }
-    #expect(folded[0].elements == Array(list.snapshot) + [Item(id: -1, value: 20)])
-    #expect(folded[2].elements == Array(even.snapshot) + [Item(id: -1, value: 20)])
-    #expect(folded[1].elements == Array(list.snapshot))
   }
 
   @Test func `An edit that is rolled back leaves nothing in lists of other domains`() throws {
@@ -245,19 +189,15 @@ struct SharedStateTests {
   }
 }
 
-/// Tests of several edits in place, and of those in the elements of sections.
-struct InPlaceEditSequenceTests {
+/// Tests of several edits in a transaction, and of edits of the elements of sections.
+struct EditSequenceTests {
   private struct Item: Identifiable, Differentiable, Sendable, Equatable {
     let id: Int
     var key: Int
     var text = ""
   }
 
-  private static func root<Element>(_ snapshot: Snapshot<Element>) -> ObjectIdentifier? {
-    if case .tree(let root) = snapshot.storage { ObjectIdentifier(root) } else { nil }
-  }
-
-  @Test(arguments: 1...6) func `The first edits of a transaction are made in place`(count: Int) {
+  @Test(arguments: 1...6) func `Only the draft shows the edits of a transaction`(count: Int) {
     let list = CollectionProperty((0..<1_500).map { Item(id: $0, key: 0) })
     list.update(at: 1_000) { $0.text = "a" }
     var model = Array(list.snapshot)
@@ -275,12 +215,6 @@ struct InPlaceEditSequenceTests {
     list.transaction { draft in
       for step in 0..<count { draft.move(from: step, to: 700 + step) }
     }
-    #expect(folded.elements == Array(list.snapshot) && folded.problem == nil)
-    let now = Self.root(list.snapshot)
-    list.transaction { draft in
-      for step in 0..<count { draft.update(at: 10 * step) { $0.text = "c" } }
-    }
-    #expect((Self.root(list.snapshot) == now) == (count <= 4 && !isThreadSanitized))
     #expect(folded.elements == Array(list.snapshot) && folded.problem == nil)
   }
 
@@ -342,25 +276,7 @@ struct InPlaceEditSequenceTests {
     list.update(at: 2_000) { $0.key = 1 - $0.key }
   }
 
-  @Test func `The elements of a section that nobody has are edited in place`() {
-    let (list, sections) = makeSections()
-    let observation = sections.observe { _ in }
-    for offset in 0..<2 { list.update(at: offset) { $0.text = "a" } }
-    func roots() -> [ObjectIdentifier?] { sections.snapshot.map { Self.root($0.elements) } }
-    let before = roots()
-    Self.editInEachWay(list)
-    #expect(before.contains(nil) == false)
-    #expect((roots() == before) == !isThreadSanitized)
-    let held = sections.snapshot
-    let copy = held.map { Array($0.elements) }
-    for offset in 10..<14 { list.update(at: offset) { $0.text = "c" } }
-    list.remove(at: 20)
-    #expect(held.map { Array($0.elements) } == copy)
-    #expect(zip(roots(), before).allSatisfy { $0 != $1 })
-    withExtendedLifetime(observation) {}
-  }
-
-  @Test func `The elements of a group whose collection is observed are edited in place`() {
+  @Test func `A group equals its section, and held snapshots of it do not change`() {
     let (list, sections) = makeSections()
     let index = list.indexed(by: \.key)
     let (groups, even) = ((0..<2).map { index[$0] }, index[0].filter { $0.id.isMultiple(of: 2) })
@@ -368,10 +284,7 @@ struct InPlaceEditSequenceTests {
     let union = index[1].union(CollectionProperty([Item(id: -1, key: 0)]))
     let observation = groups[0].observe { _ in }
     for offset in 0..<2 { list.update(at: offset) { $0.text = "a" } }
-    let before = groups.map { Self.root($0.snapshot) }
     Self.editInEachWay(list)
-    #expect(before.contains(nil) == false)
-    #expect((groups.map { Self.root($0.snapshot) } == before) == !isThreadSanitized)
     let held = groups.map(\.snapshot)
     let copies = held.map { Array($0) }
     for offset in 10..<14 { list.update(at: offset) { $0.text = "c" } }
@@ -428,7 +341,7 @@ struct InPlaceEditSequenceTests {
           }
         }
       }
-      // Some changes are kept for a while, so the next edits copy paths.
+      // Some changes are kept for a while.
       let kept = changes.withLock { changes in
         defer { if step % 7 < 4 { changes = [] } }
         return changes
@@ -480,8 +393,8 @@ struct InPlaceEditSequenceTests {
   }
 }
 
-/// Tests of what lists keep alive after edits that change their trees in place.
-struct InPlaceEditMemoryTests {
+/// Tests of the elements that lists keep alive after edits.
+struct EditMemoryTests {
   private final class Label: Sendable {
     let action = Locked<(@Sendable () -> Void)?>(nil)
 
@@ -551,8 +464,8 @@ struct InPlaceEditMemoryTests {
     #expect(list.snapshot.map(\.id) == Array(makeTree().snapshot.map(\.id)))
   }
 
-  /// The code edits the list, so it must not run before the transaction has ended.
-  @Test func `A deinitializer runs after a transaction without effect or with an error`() {
+  /// An element that a transaction inserts and removes is released after the edit that removes it.
+  @Test func `A deinitializer that edits joins the transaction that releases its element`() {
     let (list, other) = (makeTree(), makeTree())
     func bomb(_ id: Int, _ target: CollectionProperty<Item>) -> Item {
       let label = Label()
@@ -583,8 +496,7 @@ struct InPlaceEditMemoryTests {
         throw Failure()
       }
     }
-    // The last one may run inside the transaction that is rolled back.
-    #expect(list.snapshot.map(\.id).filter { $0 >= 10_000 && $0 != 10_003 } == [10_000, 10_001])
+    #expect(list.snapshot.map(\.id).filter { $0 >= 10_000 } == [10_000])
     #expect(other.snapshot.last?.id == 10_002 && other.count == 1_501)
   }
 
@@ -644,40 +556,5 @@ struct InPlaceEditMemoryTests {
       return { reference == nil }
     }
     #expect(use()())
-  }
-
-  /// The elements of `before` include one that its tree alone still holds.
-  @Test func `No deinitializer runs in the middle of an edit`() {
-    let list = makeTree()
-    let before = Locked<Snapshot<Item>?>(nil)
-    let first = list.observe { event in
-      if case .change(let change) = event { before.withLock { $0 = change.before } }
-    }
-    func insert() -> () -> Label? {
-      let label = Label()
-      list.insert(Item(id: 9_999, label: label), at: 700)
-      weak let reference = label
-      return { reference }
-    }
-    let label = insert()
-    first.dispose()
-    list.remove(at: 700)
-    list.move(from: 5, to: 6)
-    let folded = FoldedList(list.collection)
-    let counts = Locked<[Int]>([])
-    list.transaction { draft in
-      draft.replace(with: before.withLock { $0 ?? Snapshot() })
-      label()?.action.withLock {
-        $0 = {
-          counts.withLock { $0.append(list.transaction { $0.count }) }
-          list.append(Item(id: 77_777))
-        }
-      }
-      before.withLock { $0.take() }.map { _ in }
-      draft.remove(at: 3)
-    }
-    #expect(counts.withLock { $0 } == [1_500])
-    #expect(list.snapshot.last?.id == 77_777 && list.count == 1_500)
-    #expect(folded.problem == nil && folded.elements == Array(list.snapshot))
   }
 }
