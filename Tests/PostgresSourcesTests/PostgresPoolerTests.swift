@@ -73,7 +73,7 @@ struct PostgresPoolerTests {
     func write(_ sql: String) async throws {
       do {
         try await connection.execute(sql)
-      } catch {
+      } catch let error where error.code == .connectionLost {
         try await connection.execute(sql)
       }
     }
