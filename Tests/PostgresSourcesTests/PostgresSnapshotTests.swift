@@ -9,6 +9,40 @@ import Testing
 
 /// Moments at which a read or a loss of the connection must not be torn.
 @Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(10))) struct PostgresSnapshotTests {
+  /// The reader looks for a deadlock before there is one, and the writer after it.
+  @Test func `a read that waits for one of two tables does not end a writer in a deadlock`()
+    async throws
+  {
+    let server = try PostgresServer(configuration: ["deadlock_timeout = 1ms"])
+    let database = try await TestDatabase(
+      """
+      CREATE TABLE item (id integer PRIMARY KEY, title text NOT NULL);
+      CREATE TABLE other (id integer PRIMARY KEY);
+      INSERT INTO item VALUES (1, 'a'); INSERT INTO other VALUES (1)
+      """, on: server)
+    let source = try PostgresDataSource(
+      pool: try database.makePool(), sql: "SELECT id, title FROM item JOIN other USING (id)"
+    ) { try Item($0) }
+    let recorder = SourceRecorder(source)
+    try await recorder.wait(for: [Item(id: 1, title: "a")])
+    let writer = try PostgresConnection(database.connectionString)
+    try await writer.execute("BEGIN")
+    try await writer.execute("SET LOCAL deadlock_timeout = '2s'")
+    try await writer.execute("TRUNCATE other")
+    try await database.connection.execute("UPDATE item SET title = 'b'")
+    while try await database.connection.query(
+      """
+      SELECT FROM pg_locks w JOIN pg_locks h USING (pid)
+      WHERE NOT w.granted AND h.granted AND h.relation = 'item'::regclass
+      """
+    ).isEmpty { await Task.yield() }
+    try await writer.execute("TRUNCATE item")
+    try await writer.execute("INSERT INTO item VALUES (2, 'c')")
+    try await writer.execute("INSERT INTO other VALUES (2)")
+    try await writer.execute("COMMIT")
+    try await recorder.wait(for: [Item(id: 2, title: "c")])
+  }
+
   @Test(arguments: ["TRUNCATE item", "ALTER TABLE item ALTER title TYPE varchar(50)"])
   func `a read that waits for a table sees all of the transaction that held it`(
     statement: String

@@ -21,8 +21,14 @@
 /// - Pruning skips rows that others have locked. In transactions with one snapshot, deleting could fail, so they do not
 ///   prune.
 ///
-/// Not excluded are: a foreign table that becomes a partition later, a limit of temporary files, and a privilege to execute a
-/// function of the server's catalog that is revoked from everybody.
+/// Not excluded are:
+///
+/// - a foreign table that becomes a partition or a child later
+/// - a limit of temporary files, and a few levels less of recursion through triggers
+/// - a privilege to execute a function of the server's catalog that is revoked from everybody
+/// - a transaction that changes the table of the records itself after it has written, and a function of the triggers that is
+///   altered while a transaction writes
+/// - a lock of the table of the records that excludes writers, for example of VACUUM FULL
 ///
 /// Writers need no privileges on these objects, because the functions that write them run as their owner. No name in them
 /// depends on the search path.
@@ -370,16 +376,23 @@ enum ChangeTriggers {
     """
 
   /// An expression that tells that no insertion into the table of records can fail because of its values.
-  private static let fitsSQL = """
-    (SELECT c.relnatts OPERATOR(pg_catalog.=) 4 AND c.relchecks OPERATOR(pg_catalog.=) 0
+  static let fitsSQL = """
+    (SELECT c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relnatts OPERATOR(pg_catalog.=) 4
+              AND c.relchecks OPERATOR(pg_catalog.=) 0
               AND NOT c.relhasrules AND NOT c.relhastriggers AND NOT c.relrowsecurity
               AND NOT c.relispartition
-              AND (SELECT pg_catalog.string_agg(pg_catalog.concat(i.indkey, i.indisunique, i.indexprs),
-                  ',' ORDER BY i.indexrelid) FROM pg_catalog.pg_index i
-                WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid) OPERATOR(pg_catalog.=) '1f,1f,4f'
+              AND (SELECT pg_catalog.concat(pg_catalog.count(*), pg_catalog.count(DISTINCT
+                    CASE WHEN i.text OPERATOR(pg_catalog.=) ANY (ARRAY[
+                      '1 ff  ', '1 ff  (relation = (0)::oid)', '4 ff  (relation = (1)::oid)'])
+                    THEN i.text END))
+                FROM (SELECT pg_catalog.concat(i.indkey, ' ', i.indisunique, i.indisexclusion, ' ', i.indexprs,
+                    ' ', pg_catalog.pg_get_expr(i.indpred, i.indrelid)) AS text
+                  FROM pg_catalog.pg_index i WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid) i
+                ) OPERATOR(pg_catalog.=) '33'
               AND (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute a
                 WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid
-                  AND pg_catalog.concat(a.attname, a.atttypid, a.atttypmod, a.attnotnull)
+                  AND pg_catalog.concat(a.attname, a.atttypid, a.atttypmod, a.attnotnull,
+                      a.attgenerated, a.attidentity)
                     OPERATOR(pg_catalog.=) ANY (ARRAY[
                       'xid5069-1t', 'relation26-1t', 'keys1009-1f', 'at1184-1t'])
                 ) OPERATOR(pg_catalog.=) 4
@@ -578,8 +591,16 @@ enum ChangeTriggers {
   ) async throws(PostgresError) -> [Table] {
     var oids: [UInt32] = []
     for name in names {
-      let found = try await session.texts(
-        "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid", [.text(name)], columns: 1)
+      let found: [[String?]]
+      do throws(PostgresError) {
+        found = try await session.texts(
+          "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid", [.text(name)], columns: 1)
+      } catch {
+        if error.sqlState == nil || error.endsConnection || error.code == .canceled { throw error }
+        throw PostgresError(
+          .undefined, "\"\(name)\" is not the name of a table: \(error.message)",
+          help: "write table, schema.table or \"Table\"")
+      }
       guard let oid = found.first?.first?.flatMap({ UInt32($0) }) else {
         throw PostgresError(
           .undefined, "there is no table \(name)",
@@ -615,8 +636,9 @@ enum ChangeTriggers {
         continue
       }
       let isNamed = oids.contains(oid)
-      // A foreign table among the children cannot have these triggers.
-      if row[3] == "f", !isNamed { continue }
+      // A foreign table among the children cannot have these triggers, and the temporary one of another session is none
+      // of the caller's.
+      if row[3] == "f" || row[4] == "t", !isNamed { continue }
       guard let kind = row[3], kind == "r" || kind == "p" else {
         throw PostgresError(
           .notAQuery, "\(name) is not a table",

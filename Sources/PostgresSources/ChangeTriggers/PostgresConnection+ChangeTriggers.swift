@@ -168,6 +168,7 @@ struct ChangeTriggerInstaller {
     for table in tables {
       try await inAttempts(on: table, after: results) { () throws(PostgresError) in
         // The table may have changed since.
+        try await excludeOtherInstallers()
         guard let table = try await ChangeTriggers.tables([table.oid], session).first else {
           return
         }
@@ -222,7 +223,7 @@ struct ChangeTriggerInstaller {
     }
     let records =
       if table.hasForeignChild {
-        "Writes are recorded without keys, because a partition is a foreign table, or can be."
+        "Writes are recorded without keys, because a partition or child is a foreign table, or can be."
       } else if table.keyColumns.isEmpty {
         "Writes are recorded without keys, because no primary key has a supported type."
       } else {
@@ -237,6 +238,9 @@ struct ChangeTriggerInstaller {
       return result(
         .repaired,
         "A trigger was missing, was disabled, or could not write to swappable.record. \(records)")
+    }
+    if table.hasForeignChild, table.arguments.last != "" {
+      return result(.repaired, "A foreign table is among its partitions or children. \(records)")
     }
     guard table.arguments.last.map({ $0.hasSameBytes(as: arguments[2]) }) == true else {
       return result(.repaired, "The primary key has changed. \(records)")
@@ -256,13 +260,17 @@ struct ChangeTriggerInstaller {
 
   private func installCommonObjects(readers: [String]) async throws(PostgresError) {
     try await inAttempts(on: nil, after: []) { () throws(PostgresError) in
-      // Only one program at a time creates the objects.
-      try await session.run(
-        "SELECT pg_catalog.pg_advisory_xact_lock(\(ChangeTriggers.lockKey))",
-        receiver: ResultReceiver())
+      try await excludeOtherInstallers()
       guard let sql = try await commonSQL(readers: readers) else { return }
       try await session.run(sql, receiver: ResultReceiver())
     }
+  }
+
+  /// Waits until no other program installs or removes triggers, until the end of the transaction.
+  private func excludeOtherInstallers() async throws(PostgresError) {
+    try await session.run(
+      "SELECT pg_catalog.pg_advisory_xact_lock(\(ChangeTriggers.lockKey))",
+      receiver: ResultReceiver())
   }
 
   /// Returns the statements that create or repair the common objects, or `nil` if everything fits.
@@ -272,16 +280,23 @@ struct ChangeTriggerInstaller {
       SELECT pg_catalog.pg_get_userbyid(n.nspowner), pg_catalog.pg_has_role(n.nspowner, 'USAGE'),
         (\(ChangeTriggers.shapeSQL)), pg_catalog.has_schema_privilege(n.oid, 'CREATE'),
         pg_catalog.bool_and(pg_catalog.has_table_privilege(r.oid, 'INSERT')
-          AND pg_catalog.has_table_privilege(r.oid, 'SELECT')), current_user
+          AND pg_catalog.has_table_privilege(r.oid, 'SELECT')), current_user,
+        pg_catalog.count(r.oid) > 0 AND NOT pg_catalog.bool_or(EXISTS (
+          SELECT FROM pg_catalog.pg_attribute a WHERE a.attrelid = r.oid AND a.attname = 'xid'))
       FROM pg_catalog.pg_namespace n
       LEFT JOIN pg_catalog.pg_class r ON r.relnamespace = n.oid AND r.relname = 'record'
       WHERE n.nspname = 'swappable'
       GROUP BY n.oid
-      """, columns: 6)
+      """, columns: 7)
     guard let row = found.first, let owner = row[0] else {
       _ = try await readersWithoutRights(readers, all: false)
       let sql = [ChangeTriggers.schemaSQL, ChangeTriggers.tablesSQL, ChangeTriggers.functionsSQL]
       return (sql + readers.map(ChangeTriggers.readerSQL)).joined(separator: ";\n")
+    }
+    guard row[6] != "t" else {
+      throw PostgresError(
+        .notAQuery, "swappable.record is a table of another program: it has no column xid",
+        help: "rename that table or its schema; the change triggers need the schema swappable")
     }
     let hasShape = row[2] == ChangeTriggers.shape
     if row[1] != "t" {
@@ -357,7 +372,7 @@ struct ChangeTriggerInstaller {
     return rows.compactMap { $0[0] }
   }
 
-  /// Returns a Boolean value that indicates whether the table of records takes a row.
+  /// Returns a Boolean value that indicates whether the table of records takes each row.
   private func canInsert() async throws(PostgresError) -> Bool {
     do throws(PostgresError) {
       try await session.run(
@@ -368,8 +383,9 @@ struct ChangeTriggerInstaller {
         VALUES (pg_catalog.pg_current_xact_id(), 1, '{}', pg_catalog.now()),
           (pg_catalog.pg_current_xact_id(), 1, NULL, pg_catalog.now())
         """, receiver: ResultReceiver())
+      let fits = try await session.texts("SELECT \(ChangeTriggers.fitsSQL)", columns: 1)
       try await session.run("ROLLBACK TO swappable_try", receiver: ResultReceiver())
-      return true
+      return fits.first?.first == "t"
     } catch {
       if error.endsConnection || error.code == .canceled { throw error }
       try await session.run("ROLLBACK TO swappable_try", receiver: ResultReceiver())
@@ -393,9 +409,10 @@ struct ChangeTriggerInstaller {
     for table in tables where !table.triggers.isEmpty {
       do throws(PostgresError) {
         try await inAttempts(on: table, after: results) { () throws(PostgresError) in
-          guard let table = try await ChangeTriggers.tables([table.oid], session).first else {
-            return
-          }
+          try await excludeOtherInstallers()
+          guard let table = try await ChangeTriggers.tables([table.oid], session).first,
+            !table.triggers.isEmpty
+          else { return }
           try await session.run(ChangeTriggers.uninstallSQL(table), receiver: ResultReceiver())
           results.append(
             ChangeTriggerResult(
@@ -407,17 +424,39 @@ struct ChangeTriggerInstaller {
         refusal = refusal ?? error
       }
     }
-    if let refusal { throw refusal }
-    if names == nil {
-      // No trigger uses the objects any more.
-      try await inAttempts(on: nil, after: results) { () throws(PostgresError) in
-        try await session.run(
-          "DROP SCHEMA IF EXISTS swappable CASCADE", receiver: ResultReceiver())
+    if var refusal {
+      if !results.isEmpty {
+        refusal.help += "; done: \(results.map(\.table).joined(separator: ", "))"
       }
-    } else {
-      try await removeUnused()
+      throw refusal
     }
+    try await removeUnused()
+    // No trigger uses the objects any more.
+    if names == nil { try await removeCommonObjects(after: results) }
     return results
+  }
+
+  /// Removes the common objects, and their schema unless it contains something else.
+  private func removeCommonObjects(
+    after results: [ChangeTriggerResult]
+  ) async throws(PostgresError) {
+    try await inAttempts(on: nil, after: results) { () throws(PostgresError) in
+      try await excludeOtherInstallers()
+      try await session.run(
+        """
+        DROP FUNCTION IF EXISTS swappable.prune(), swappable.maintain(interval),
+          swappable.look(pg_catalog.pg_snapshot);
+        DROP TABLE IF EXISTS swappable.record, swappable.epoch
+        """, receiver: ResultReceiver())
+    }
+    do throws(PostgresError) {
+      try await inAttempts(on: nil, after: results) { () throws(PostgresError) in
+        try await session.run("DROP SCHEMA IF EXISTS swappable", receiver: ResultReceiver())
+      }
+    } catch {
+      // The schema has objects of others.
+      guard error.sqlState == "2BP01" else { throw error }
+    }
   }
 
   /// Removes the objects that no trigger uses, if this role may.
@@ -463,6 +502,12 @@ struct ChangeTriggerInstaller {
           receiver: ResultReceiver())
       } catch {
         await Task { _ = try? await session.run(undo, receiver: ResultReceiver()) }.value
+        if error.sqlState == "25006" {
+          var error = error
+          error.help =
+            "connect to the primary server; this one is a standby, or its transactions only read"
+          throw error
+        }
         guard error.code == .lockTimeout || error.code == .deadlock else { throw error }
         if attempt == locking.attempts { throw await explained(error, table, done) }
         do {
@@ -480,6 +525,8 @@ struct ChangeTriggerInstaller {
     _ error: PostgresError, _ table: ChangeTriggers.Table?, _ done: [ChangeTriggerResult]
   ) async -> PostgresError {
     let name = table?.shortName ?? "swappable.record"
+    // To create a trigger, only writers are waited for. To drop one, readers, too.
+    let readersCount = table.map { !$0.triggers.isEmpty } ?? true
     let holders =
       (try? await session.texts(
         """
@@ -497,10 +544,11 @@ struct ChangeTriggerInstaller {
         WHERE l.granted AND l.locktype = 'relation'
           AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d
             WHERE d.datname = pg_catalog.current_database())
-          AND l.relation = $1::pg_catalog.regclass AND l.mode <> 'AccessShareLock'
+          AND l.relation = pg_catalog.to_regclass($1) AND (l.mode <> 'AccessShareLock' OR $2)
           AND l.pid IS DISTINCT FROM pg_catalog.pg_backend_pid()
         LIMIT 5
-        """, [.text(table.map { String($0.oid) } ?? "swappable.record")], columns: 1)) ?? []
+        """, [.text(table?.quotedName ?? "swappable.record"), .boolean(readersCount)], columns: 1))
+      ?? []
     let names = holders.compactMap { $0[0] }
     var error = PostgresError(
       .lockTimeout,

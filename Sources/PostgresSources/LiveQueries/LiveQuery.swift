@@ -456,11 +456,27 @@ extension PostgresSession {
   /// can name the problem.
   func begin(_ mode: String, locking lockSQL: String? = nil) async throws(PostgresError) {
     // SET and LOCK take no snapshot.
-    let begin =
-      "BEGIN \(mode); \(localSettings); SET LOCAL lock_timeout = \(lockTimeout.milliseconds)"
-    try await run(
-      lockSQL.map { "\(begin); \($0)" } ?? begin, receiver: ResultReceiver(),
-      limit: answerLimit + lockTimeout)
+    let timeout = "SET LOCAL lock_timeout = "
+    let begin = "BEGIN \(mode); \(localSettings); \(timeout)\(lockTimeout.milliseconds)"
+    guard let lockSQL else {
+      return try await run(begin, receiver: ResultReceiver(), limit: answerLimit + lockTimeout)
+    }
+    // While it waits for one table, it holds others, and a writer may need these. The server ends one of the two after a
+    // second (`deadlock_timeout`). Let go of them before, so it is never the writer.
+    let shortTimeout = min(lockTimeout, .milliseconds(500))
+    var attempts = Int(lockTimeout / shortTimeout)
+    while true {
+      do throws(PostgresError) {
+        return try await run(
+          "\(begin); \(timeout)\(shortTimeout.milliseconds); \(lockSQL); "
+            + "\(timeout)\(lockTimeout.milliseconds)",
+          receiver: ResultReceiver(), limit: answerLimit + lockTimeout)
+      } catch {
+        attempts -= 1
+        guard error.code == .lockTimeout, attempts > 0 else { throw error }
+        try await run("ROLLBACK", receiver: ResultReceiver(), limit: answerLimit)
+      }
+    }
   }
 
   /// Runs a closure in a transaction that is then rolled back.
