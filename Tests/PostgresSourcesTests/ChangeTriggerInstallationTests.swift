@@ -47,6 +47,7 @@ struct ChangeTriggerInstallationTests {
       try await connection.installChangeTriggers(on: ["item"])
     }
     #expect(error?.description.contains("a table of another program") == true)
+    try await connection.uninstallChangeTriggers()
     try await connection.execute("ALTER TABLE swappable.record RENAME TO mine")
     try await connection.installChangeTriggers(on: ["item"])
     try await connection.uninstallChangeTriggers()

@@ -442,6 +442,15 @@ struct ChangeTriggerInstaller {
   ) async throws(PostgresError) {
     try await inAttempts(on: nil, after: results) { () throws(PostgresError) in
       try await excludeOtherInstallers()
+      // A table of this name without that column belongs to another program.
+      let others = try await session.texts(
+        """
+        SELECT c.oid FROM pg_catalog.pg_class c
+        WHERE c.relnamespace = pg_catalog.to_regnamespace('swappable') AND c.relname = 'record'
+          AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a
+            WHERE a.attrelid = c.oid AND a.attname = 'xid')
+        """, columns: 1)
+      guard others.isEmpty else { return }
       try await session.run(
         """
         DROP FUNCTION IF EXISTS swappable.prune(), swappable.maintain(interval),

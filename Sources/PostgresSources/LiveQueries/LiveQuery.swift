@@ -464,7 +464,7 @@ extension PostgresSession {
     // While it waits for one table, it holds others, and a writer may need these. The server ends one of the two after a
     // second (`deadlock_timeout`). Let go of them before, so it is never the writer.
     let shortTimeout = min(lockTimeout, .milliseconds(500))
-    var attempts = Int(lockTimeout / shortTimeout)
+    var rest = lockTimeout
     while true {
       do throws(PostgresError) {
         return try await run(
@@ -472,8 +472,8 @@ extension PostgresSession {
             + "\(timeout)\(lockTimeout.milliseconds)",
           receiver: ResultReceiver(), limit: answerLimit + lockTimeout)
       } catch {
-        attempts -= 1
-        guard error.code == .lockTimeout, attempts > 0 else { throw error }
+        rest -= shortTimeout
+        guard error.code == .lockTimeout, rest > .zero else { throw error }
         try await run("ROLLBACK", receiver: ResultReceiver(), limit: answerLimit)
       }
     }
