@@ -87,28 +87,9 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
   /// - Parameters:
   ///   - elements: The new contents. Elements of the same identity are kept.
   ///   - status: The new status.
-  public func publish(_ elements: some Sequence<Element>, status: SourceStatus) {
+  package func publish(_ elements: some Sequence<Element>, status: SourceStatus) {
     edit { draft in
       draft.replace(with: elements)
-      draft.newStatus = status
-    }
-  }
-
-  /// Applies a changeset and sets the status in one step.
-  ///
-  /// - Parameters:
-  ///   - changeset: The changeset. Its offsets must fit the open draft, or the newest committed
-  ///     contents if no draft is open.
-  ///   - inserted: The elements for its insertions, in their order.
-  ///   - updated: The new elements for its updates, in their order.
-  ///   - status: The new status.
-  /// - Complexity: O(k log n) for k operations on n elements.
-  package func publish(
-    _ changeset: Changeset, inserted: some Collection<Element>,
-    updated: some Collection<Element>, status: SourceStatus
-  ) {
-    edit { draft in
-      draft.apply(changeset, inserted: inserted, updated: updated)
       draft.newStatus = status
     }
   }

@@ -127,32 +127,4 @@ import Testing
     #expect(change.changeset.moves == [.init(from: 2, to: 999)])
     #expect(decoded.value.withLock { $0 } == 1_002)
   }
-
-  @Test func `identities are counted when elements are added and removed`() throws {
-    func elements(_ ids: [Int]) throws -> [JSONElement] {
-      try ids.map { try JSONElement(parsing: "{\"id\":\($0)}", key: "id") }
-    }
-    var counts = IdentityCounts<JSONElement>()
-    counts.update([], removed: [], added: try elements([1, 2, 3]))
-    #expect(counts.diagnostic(for: try elements([1, 2, 3])) == nil)
-    counts.update(
-      try elements([1, 2, 3]), removed: try elements([1]), added: try elements([3, 3]))
-    let diagnostic = counts.diagnostic(for: try elements([2, 3, 3, 3]))
-    #expect(diagnostic?.message.hasPrefix("Elements 1 and 2 have the same key, 3;") == true)
-    counts.update(try elements([2, 3, 3, 3]), removed: try elements([3]), added: [])
-    #expect(counts.diagnostic(for: try elements([2, 3, 3])) != nil)
-    counts.update(try elements([2, 3, 3]), removed: try elements([3]), added: [])
-    #expect(counts.diagnostic(for: try elements([2, 3])) == nil)
-  }
-
-  @Test func `identities are counted from the first change on`() throws {
-    func elements(_ ids: [Int]) throws -> [JSONElement] {
-      try ids.map { try JSONElement(parsing: "{\"id\":\($0)}", key: "id") }
-    }
-    var counts = IdentityCounts<JSONElement>()
-    counts.update(try elements([1, 2, 2]), removed: try elements([1]), added: try elements([3]))
-    #expect(counts.diagnostic(for: try elements([2, 2, 3])) != nil)
-    counts.update(try elements([2, 2, 3]), removed: try elements([2]), added: [])
-    #expect(counts.diagnostic(for: try elements([2, 3])) == nil)
-  }
 }

@@ -48,7 +48,7 @@ actor Station {
 
 final class DepartureSource: DataSource {
   private let station: Station
-  private let contents = CollectionProperty<Departure>(status: .idle)
+  private let feed = SourceFeed(of: DepartureSource.self, location: "the station's timetable")
   private let reading = Mutex<Task<Void, Never>?>(nil)
 
   init(_ station: Station) {
@@ -59,18 +59,20 @@ final class DepartureSource: DataSource {
     reading.withLock { $0?.cancel() }
   }
 
-  var collection: LiveCollection<Departure> { contents.collection }
+  var collection: LiveCollection<Departure> { feed.collection }
 
   func start() {
     reading.withLock { reading in
       guard reading == nil else { return }
-      reading = Task { [station, contents] in
-        contents.setStatus(.loading)
+      feed.setMode("notified", reason: "The station announces each change.")
+      feed.show(.loading)
+      reading = Task { [station, feed] in
         for await _ in await station.changes() {
+          let start = ContinuousClock.now
           do {
-            contents.publish(try await station.currentDepartures(), status: .loaded)
+            feed.publish(.whole(try await station.currentDepartures()), startedAt: start)
           } catch {
-            contents.setStatus(
+            feed.show(
               .failed(
                 SourceError(
                   code: "station-unreachable",
@@ -102,6 +104,17 @@ final class DepartureSource: DataSource {
       expected: { _ in try await station.currentDepartures() },
       spoil: { _ in await station.setReachable(false) },
       repair: { _ in await station.setReachable(true) })
+  }
+
+  @Test func `explanations show the location, the mode and the reads`() async throws {
+    let station = Station()
+    let source = DepartureSource(station)
+    let observation = source.observe { _ in }
+    defer { observation.dispose() }
+    try await source.loaded()
+    let node = try #require(source.collection.explain().nodes.first)
+    #expect(node.source?.location == "the station's timetable" && node.source?.mode == "notified")
+    #expect("\(source.collection.explain())".contains("DepartureSource"))
   }
 
   @Test func whatIsWrongIsAStatusThatSaysWhy() async throws {

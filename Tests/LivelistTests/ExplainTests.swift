@@ -70,7 +70,7 @@ import Testing
     try expect(watching, "load SQLiteDataSource: 1 element, ")
     try expect(watching, "swap SwappableContainer: ")
     try place.sql("a.db", "INSERT INTO t VALUES (3, 8)")
-    try expect(watching, "refetch SQLiteDataSource: 2 elements, ")
+    try expect(watching, "reload SQLiteDataSource: 2 elements, ")
     watching.send("quit\n")
     #expect(try watching.waitForExit() == 0)
     for line in try watching.restOfOutput().split(separator: "\n") {

@@ -171,10 +171,10 @@ import Testing
   @Test func `slow reads of a source are marked`() throws {
     let (fast, slow) = (Items([1]).labeled("fast"), Items([2]).labeled("slow"))
     let rows = fast.concatenated(with: slow)
-    let start = LiveCollection<TestElement>.recordingTime &- 1_000_000_000
-    slow.collection.record(.load, since: start, count: 1)
+    let start = ContinuousClock.now - .seconds(1)
+    slow.collection.record(.load, startedAt: start, count: 1)
     let work = rows.countWork()
-    slow.collection.record(.refetch, since: start, count: 1)
+    slow.collection.record(.reload, startedAt: start, count: 1)
     slow.append(3)
     fast.append(4)
     let graph = rows.explain()

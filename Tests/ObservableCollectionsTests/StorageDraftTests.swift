@@ -361,3 +361,15 @@ extension Changeset {
       unchecked: (deletions: deletions, insertions: [], moves: [], updates: []))
   }
 }
+
+extension CollectionProperty {
+  fileprivate func publish(
+    _ changeset: Changeset, inserted: some Collection<Element>, updated: some Collection<Element>,
+    status: SourceStatus
+  ) {
+    edit { draft in
+      draft.apply(changeset, inserted: inserted, updated: updated)
+      draft.newStatus = status
+    }
+  }
+}

@@ -36,12 +36,13 @@ import Testing
       case 3: items.update(at: offset) { $0.content += 1 }
       case 4: items.move(from: offset, to: other)
       default:
-        items.property.publish(
-          Changeset(
-            deletions: [offset], insertions: [other],
-            updates: [.init(from: 7, to: 7 + (other <= 7 ? 1 : 0) - (offset <= 7 ? 1 : 0))]),
-          inserted: [TestElement(-step)], updated: [TestElement(before[7].id, step)],
-          status: .loaded)
+        items.property.edit {
+          $0.apply(
+            Changeset(
+              deletions: [offset], insertions: [other],
+              updates: [.init(from: 7, to: 7 + (other <= 7 ? 1 : 0) - (offset <= 7 ? 1 : 0))]),
+            inserted: [TestElement(-step)], updated: [TestElement(before[7].id, step)])
+        }
       }
       let after = items.snapshot
       #expect(after.storage.array == nil)

@@ -263,7 +263,7 @@ struct PostgresHostileServerTests {
       error?.error.message.contains("larger than 1048576 bytes") == true,
       "\(String(describing: error?.error))")
     server.behave(rows: HostileServer.rows(1...2))
-    #expect(try await query.update(.everything) { Snapshot([]) }.count == 2)
+    #expect(try await query.update(.everything) { Snapshot([]) }.changeCount == 2)
   }
 
   @Test func `servers that do not answer requests to cancel take few threads`() async throws {

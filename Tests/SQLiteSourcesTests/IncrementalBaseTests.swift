@@ -150,8 +150,8 @@ import Testing
           contents.collection.snapshot
         }
         switch change {
-        case .unchanged: break
-        case .replaced(let elements): contents.publish(elements, status: .loaded)
+        case .same, .appended: break
+        case .whole(let elements): contents.publish(elements, status: .loaded)
         case .changed(let changeset, let inserted, let updated):
           contents.edit { $0.apply(changeset, inserted: inserted, updated: updated) }
         }

@@ -50,7 +50,7 @@ final class LiveQueryHarness {
   /// - Returns: The error, if the update failed.
   @discardableResult
   func run(including changes: UnreadChanges.Extent) -> SQLiteError? {
-    let change: ResultChange<Record>
+    let change: SourceFeed<Record>.Contents
     do throws(LiveQueryError) {
       change = try query.update(including: changes, client: nil) {
         contents.collection.snapshot
@@ -59,8 +59,8 @@ final class LiveQueryHarness {
       return error.error
     }
     switch change {
-    case .unchanged: return nil
-    case .replaced(let elements): contents.publish(elements, status: .loaded)
+    case .same, .appended: return nil
+    case .whole(let elements): contents.publish(elements, status: .loaded)
     case .changed(let changeset, let inserted, let updated):
       let old = contents.collection.snapshot
       contents.edit { $0.apply(changeset, inserted: inserted, updated: updated) }

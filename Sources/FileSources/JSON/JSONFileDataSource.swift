@@ -56,13 +56,12 @@ public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataS
     decoding: ElementDecoding<Element>, system: WatchSystem = .live,
     timing: ReloadMachine.Timing = ReloadMachine.Timing()
   ) {
-    let contents = CollectionProperty<Element>(status: .idle)
-    collection = contents.collection
     let path = path.absolutePath
-    collection.describe(as: JSONFileDataSource<Element>.self, location: path.description)
+    let feed = SourceFeed(of: JSONFileDataSource.self, location: path.description)
+    collection = feed.collection
     reloader = FileReloader(
       path: path, queueLabel: "swappable.json-file", system: system, timing: timing,
-      contents: contents,
+      feed: feed,
       loader: JSONFileLoader(
         path: path, files: system.files, key: key, allowsSingleValue: allowsSingleValue,
         decoding: decoding))
@@ -149,7 +148,7 @@ private final class JSONFileLoader<Element: Differentiable & Sendable>: FileLoad
 
   private func load(
     _ difference: FileDifference, after old: Snapshot<Element>
-  ) throws(JSONElement.ParsingError) -> LoadedContents<Element> {
+  ) throws(JSONElement.ParsingError) -> SourceFeed<Element>.Contents {
     if case .whole(let bytes) = difference, document == nil {
       let first = try JSONDocument.load(
         bytes, key: key, allowsSingleValue: allowsSingleValue, decoding: decoding)

@@ -79,13 +79,12 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
     path: ByteString, key: String?, isStrict: Bool = false, decoding: ElementDecoding<Element>,
     system: WatchSystem = .live, timing: ReloadMachine.Timing = ReloadMachine.Timing()
   ) {
-    let contents = CollectionProperty<Element>(status: .idle)
-    collection = contents.collection
     let path = path.absolutePath
-    collection.describe(as: JSONLinesDataSource<Element>.self, location: path.description)
+    let feed = SourceFeed(of: JSONLinesDataSource.self, location: path.description)
+    collection = feed.collection
     reloader = FileReloader(
       path: path, queueLabel: "swappable.json-lines", system: system, timing: timing,
-      contents: contents,
+      feed: feed,
       loader: JSONLinesLoader(
         path: path, files: system.files,
         reader: JSONLinesReader(key: key, decoding: decoding, isStrict: isStrict)))

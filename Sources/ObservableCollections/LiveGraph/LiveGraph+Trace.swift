@@ -102,8 +102,6 @@ extension LiveGraph.Trace {
       case load
       /// A source has read again.
       case reload
-      /// A query has run again as a whole.
-      case refetch
     }
 
     /// The kind of step.
@@ -150,7 +148,7 @@ extension LiveGraph.Trace.Step: CustomStringConvertible {
       case .pass:
         "pass: \(counted(nodeCount, "node", "nodes")), \(count) changed, \(duration.text); the most in "
           + "\(isObserving ? "observers of " : "")\(name): \(longest.text)"
-      case .swap, .load, .reload, .refetch:
+      case .swap, .load, .reload:
         "\(action.rawValue) \(name): \(elements), \(duration.text)"
       }
     return droppedCount == 0 ? text : "\(text) (\(droppedCount) earlier steps were dropped)"
@@ -170,16 +168,16 @@ extension LiveCollection {
     node.note { ($0.mode, $0.reason) = (mode, reason) }
   }
 
-  /// Records a read of the source, which has begun at a time of ``recordingTime`` and ends now.
+  /// Records a read of the source, which ends now.
   package func record(
-    _ action: LiveGraph.Trace.Step.Action, since start: UInt64, count: Int
+    _ action: LiveGraph.Trace.Step.Action, startedAt start: ContinuousClock.Instant, count: Int
   ) {
     guard let action = WorkStep.Action(rawValue: action.rawValue) else { return }
-    node.record(action, since: start, changes: count)
+    let (seconds, attoseconds) = start.duration(to: .now).components
+    let nanoseconds =
+      UInt64(max(seconds, 0)) * 1_000_000_000 + UInt64(max(attoseconds, 0) / 1_000_000_000)
+    node.record(action, since: Meter.now - min(nanoseconds, Meter.now), changes: count)
   }
-
-  /// The time of the clock that measures the work.
-  package static var recordingTime: UInt64 { Meter.now }
 
   /// Records the last error of the source.
   @usableFromInline

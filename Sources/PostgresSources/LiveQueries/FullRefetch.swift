@@ -2,23 +2,6 @@ import Diffing
 import ObservableCollections
 import SwappableSources
 
-/// The change of a query's result after a read.
-enum ResultChange<Element: Differentiable & Sendable>: Sendable {
-  case unchanged
-  /// All elements of the new result.
-  case replaced([Element])
-  case changed(Changeset, inserted: [Element], updated: [Element])
-
-  /// The number of elements that were read or changed.
-  var count: Int {
-    switch self {
-    case .unchanged: 0
-    case .replaced(let elements): elements.count
-    case .changed(let changeset, _, _): changeset.changeCount
-    }
-  }
-}
-
 /// The rows of a whole result, compared with the rows of the result before.
 struct ReadRows: Sendable {
   var columns: PostgresColumns
@@ -79,11 +62,8 @@ struct FullRefetch<Element: Differentiable & Sendable> {
   private var columns: PostgresColumns?
   private var fingerprints: [RowFingerprint] = []
   private var elements: [Element] = []
-  private var identities = KnownIdentities<Element>()
 
   init() {}
-
-  var diagnostic: SourceStatus.Diagnostic? { identities.diagnostic }
 
   var known: (columns: PostgresColumns, fingerprints: [RowFingerprint])? {
     columns.map { ($0, fingerprints) }
@@ -92,17 +72,17 @@ struct FullRefetch<Element: Differentiable & Sendable> {
   /// Maps the new rows of a result, and returns the change. If a row cannot be mapped, everything stays as it was.
   mutating func apply(
     _ rows: ReadRows, _ map: (PostgresRow) throws -> Element
-  ) throws(PostgresError) -> ResultChange<Element> {
+  ) throws(PostgresError) -> SourceFeed<Element>.Contents {
     var rows = rows
     let isFirst = columns == nil
     let new = try decode(&rows, map)
     (columns, fingerprints) = (rows.columns, rows.fingerprints)
-    guard let new else { return isFirst ? .replaced([]) : .unchanged }
+    guard let new else { return isFirst ? .whole([]) : .same }
     let old = elements
     elements = new
     let change = change(rows.origins, old: old, new: new)
     // The first result replaces the elements of another plan, if there are any.
-    return isFirst ? .replaced(new) : change
+    return isFirst ? .whole(new) : change
   }
 
   /// Returns the elements of a result, or `nil` if each row is the row that it was.
@@ -136,9 +116,9 @@ struct FullRefetch<Element: Differentiable & Sendable> {
     return new
   }
 
-  private mutating func change(
+  private func change(
     _ origins: [Int?], old: [Element], new: [Element]
-  ) -> ResultChange<Element> {
+  ) -> SourceFeed<Element>.Contents {
     // Rows with equal values can have one origin.
     var isUsed = [Bool](repeating: false, count: old.count)
     var insertions: [Int] = []
@@ -154,15 +134,13 @@ struct FullRefetch<Element: Differentiable & Sendable> {
       last = origin
     }
     let deletions = isUsed.indices.filter { !isUsed[$0] }
-    identities.update(
-      removed: deletions.map { old[$0] }, added: insertions.map { new[$0] })
     // If the known rows have kept their order, the rest is the change. Otherwise, the collection finds the moves.
     guard isAscending, insertions.count + deletions.count <= max(64, new.count / 4) else {
-      return .replaced(new)
+      return .whole(new)
     }
     let changeset = Changeset(deletions: deletions, insertions: insertions)
       .normalForm(from: old, to: new)
-    if changeset.isEmpty { return .unchanged }
+    if changeset.isEmpty { return .same }
     return .changed(
       changeset, inserted: changeset.insertions.map { new[$0] },
       updated: changeset.updates.map { new[$0.to] })

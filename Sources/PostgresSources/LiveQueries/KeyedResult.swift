@@ -279,11 +279,8 @@ struct KeyedResult<Element: Differentiable & Sendable> {
   /// The known rows. While a receiver reads, it has them.
   var index = KeyedIndex()
   private(set) var columns: PostgresColumns?
-  private var identities = KnownIdentities<Element>()
 
   init() {}
-
-  var diagnostic: SourceStatus.Diagnostic? { identities.diagnostic }
 
   /// Returns the index and forgets it, so the receiver can change it without copying it.
   mutating func takeIndex() -> KeyedIndex {
@@ -299,12 +296,12 @@ struct KeyedResult<Element: Differentiable & Sendable> {
   mutating func apply(
     _ delta: KeyedDelta, _ shown: () -> Snapshot<Element>,
     _ map: (PostgresRow) throws -> Element
-  ) throws(PostgresError) -> ResultChange<Element> {
+  ) throws(PostgresError) -> SourceFeed<Element>.Contents {
     let isFirst = columns == nil
     var values = delta.values
     if delta.isEmpty {
       columns = values.columns
-      return isFirst ? .replaced([]) : .unchanged
+      return isFirst ? .whole([]) : .same
     }
     var added: [(place: KeyedIndex.Place, element: Element)] = []
     added.reserveCapacity(delta.added.count)
@@ -320,8 +317,6 @@ struct KeyedResult<Element: Differentiable & Sendable> {
     added.sort { index.precedes($0.place, $1.place) }
     let shown = isFirst ? Snapshot([]) : shown()
     columns = values.columns
-    identities.update(
-      removed: delta.removed.map { shown[$0.offset] }, added: added.map(\.element))
     // The first result replaces the elements of another plan, if there are any.
     if !isFirst, delta.removed.count + added.count <= max(256, index.count / 16) {
       return applyFew(delta, added, shown)
@@ -332,7 +327,7 @@ struct KeyedResult<Element: Differentiable & Sendable> {
   private mutating func applyFew(
     _ delta: KeyedDelta, _ added: [(place: KeyedIndex.Place, element: Element)],
     _ shown: Snapshot<Element>
-  ) -> ResultChange<Element> {
+  ) -> SourceFeed<Element>.Contents {
     for row in delta.removed { index.remove(row.place) }
     for row in added { index.insert(row.place) }
     let insertions = added.map { index.offset(of: $0.place) }
@@ -347,7 +342,7 @@ struct KeyedResult<Element: Differentiable & Sendable> {
     // Treat all touched rows as deleted and inserted. The normal form pairs equal identities and finds the fewest moves.
     let changeset = Changeset(deletions: delta.removed.map(\.offset), insertions: insertions)
       .normalForm(old: { shown[$0] }, new: new)
-    if changeset.isEmpty { return .unchanged }
+    if changeset.isEmpty { return .same }
     return .changed(
       changeset, inserted: changeset.insertions.map(new),
       updated: changeset.updates.map { new($0.to) })
@@ -356,7 +351,7 @@ struct KeyedResult<Element: Differentiable & Sendable> {
   private mutating func applyMany(
     _ delta: KeyedDelta, _ added: [(place: KeyedIndex.Place, element: Element)],
     _ shown: Snapshot<Element>
-  ) -> ResultChange<Element> {
+  ) -> SourceFeed<Element>.Contents {
     var places = ContiguousArray<KeyedIndex.Place>()
     var elements: [Element] = []
     let count = index.count - delta.removed.count + added.count
@@ -380,6 +375,6 @@ struct KeyedResult<Element: Differentiable & Sendable> {
     places.append(contentsOf: rest.lazy.map(\.place))
     elements.append(contentsOf: rest.lazy.map(\.element))
     index.replace(with: places)
-    return .replaced(elements)
+    return .whole(elements)
   }
 }

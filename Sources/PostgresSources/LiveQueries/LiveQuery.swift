@@ -81,8 +81,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   }
 
   var diagnostics: [SourceStatus.Diagnostic] {
-    (analysis?.diagnostics ?? [])
-      + [plan == nil ? refetch.diagnostic : keyed.diagnostic].compactMap(\.self)
+    analysis?.diagnostics ?? []
   }
 
   /// The way in which the result is kept in step, and the reason.
@@ -97,7 +96,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   /// - Parameter shown: A closure that returns the current elements.
   func update(
     _ request: ReadRequest, _ shown: () -> Snapshot<Element>
-  ) async throws(LiveQueryError) -> ResultChange<Element> {
+  ) async throws(LiveQueryError) -> SourceFeed<Element>.Contents {
     do throws(PostgresError) {
       let change = try await pool.withConnection { connection throws(PostgresError) in
         running.withLock { $0 = connection }
@@ -146,7 +145,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
 
   private func read(
     _ connection: PostgresConnection, _ request: ReadRequest, _ shown: () -> Snapshot<Element>
-  ) async throws(PostgresError) -> ResultChange<Element> {
+  ) async throws(PostgresError) -> SourceFeed<Element>.Contents {
     if request > .change || analysis == nil { try await prepare(connection) }
     guard let analysis else { preconditionFailure("a prepared query has an analysis") }
     counts.looks += 1
@@ -178,9 +177,9 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       self.analysis = nil
       return try await read(connection, .everything, shown)
     }
-    let change: ResultChange<Element>
+    let change: SourceFeed<Element>.Contents
     switch rows {
-    case .unchanged: change = .unchanged
+    case .unchanged: change = .same
     case .all(let rows): change = try refetch.apply(rows, map)
     case .keyed(let receiver):
       // The index comes back also if a row cannot be mapped.

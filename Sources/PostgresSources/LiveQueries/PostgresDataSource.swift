@@ -34,7 +34,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
   // 1. The `ServerMonitor` finds new records, or finds that something was written.
   // 2. `requestRead` notes the change, and the `WorkSchedule` decides when to read.
   // 3. `LiveQuery` reads the change in a transaction, and maps new rows to elements after it.
-  // 4. `publish` edits the collection.
+  // 4. The feed edits the collection.
 
   private struct State: Sendable {
     /// The number of the source at the monitor.
@@ -54,7 +54,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     var tables: Set<UInt32>?
   }
 
-  private let contents: CollectionProperty<Element>
+  private let feed: SourceFeed<Element>
   private let pool: PostgresPool
   private let query: PostgresQuery
   /// Only the holder of `gate` uses it.
@@ -65,7 +65,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
   private let state = Locked(State())
 
   /// The elements of the result, as a read-only collection.
-  public var collection: LiveCollection<Element> { contents.collection }
+  public var collection: LiveCollection<Element> { feed.collection }
 
   /// The SQL of the query.
   public var sql: String { query.sql }
@@ -109,9 +109,9 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
       sql: sql, arguments: arguments, needsUniqueColumnNames: uniqueColumnNames)
     liveQuery = LiveQuery(pool: pool, query: query, map: map)
     timer = QueueTimer(queue: queue, clock: pool.monitor.clock)
-    contents = CollectionProperty(status: .idle)
-    collection.describe(
-      as: PostgresDataSource.self, location: "\(pool.connectionString.redacted): \(query.sql)")
+    feed = SourceFeed(
+      of: PostgresDataSource.self,
+      location: "\(pool.connectionString.redacted): \(query.sql)")
   }
 
   deinit {
@@ -133,7 +133,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
       return true
     }
     guard isFirst else { return }
-    contents.setStatus(.loading)
+    feed.show(.loading)
     let number = pool.monitor.attach { [weak self] event in self?.receive(event) }
     state.withLock { $0.number = number }
   }
@@ -178,10 +178,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
       if recorded.map({ !$0.isDisjoint(with: tables) }) ?? true { requestRead(.change) }
     case .failed(let error):
       state.withLock { $0.monitorFailure = error }
-      // A read may be using the live query.
-      show(
-        PostgresDataSource.status(of: error).state,
-        diagnostics: contents.collection.status.diagnostics)
+      feed.show(PostgresDataSource.state(of: error))
     }
   }
 
@@ -225,9 +222,9 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     guard await gate.enter() else { return }
     defer { gate.leave() }
     guard let (liveQuery, collection, request) = source()?.begin(input) else { return }
-    let start = LiveCollection<Element>.recordingTime
+    let start = ContinuousClock.now
     let counts = liveQuery.counts
-    let result: Result<ResultChange<Element>, LiveQueryError>
+    let result: Result<SourceFeed<Element>.Contents, LiveQueryError>
     do throws(LiveQueryError) {
       result = .success(try await liveQuery.update(request) { collection.snapshot })
     } catch {
@@ -247,12 +244,13 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
         state.request = .change
         state.isRequested = false
       }
-      return (liveQuery, contents.collection, state.request)
+      return (liveQuery, feed.collection, state.request)
     }
   }
 
   private func finish(
-    _ result: Result<ResultChange<Element>, LiveQueryError>, since start: UInt64,
+    _ result: Result<SourceFeed<Element>.Contents, LiveQueryError>,
+    since start: ContinuousClock.Instant,
     _ counts: (looks: Int, all: Int, keyed: Int)
   ) {
     var retryInterval: Duration?
@@ -260,15 +258,24 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     state.withLock { $0.counts = newCounts }
     switch result {
     case .success(let change):
-      record(change, since: start, counts)
-      publish(change, state.withLock { $0.monitorFailure })
+      let (mode, reason) = liveQuery.mode
+      feed.setMode(mode, reason: reason)
+      let hasRead = newCounts.all != counts.all || newCounts.keyed != counts.keyed
+      // Without a monitor, the contents are right, but nothing follows later changes.
+      let failure = state.withLock { $0.monitorFailure }
+      feed.publish(
+        change, failure.map(PostgresDataSource.state) ?? .loaded,
+        diagnostics: liveQuery.diagnostics, startedAt: hasRead ? start : nil)
       // The monitor may have failed meanwhile. No other read can publish before this method returns.
       if let failure = state.withLock({ $0.monitorFailure }) {
-        show(PostgresDataSource.status(of: failure).state)
+        feed.show(PostgresDataSource.state(of: failure))
       }
     case .failure(let error):
       // A task that was canceled belongs to a source that is released.
-      if error.error.code != .canceled { show(PostgresDataSource.status(of: error.error).state) }
+      if error.error.code != .canceled {
+        feed.show(
+          PostgresDataSource.state(of: error.error), diagnostics: liveQuery.diagnostics)
+      }
       retryInterval = error.retryInterval
     }
     let tables = liveQuery.recordedTables
@@ -289,44 +296,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     }
   }
 
-  /// Records a read for explanations of the source.
-  private func record(
-    _ change: ResultChange<Element>, since start: UInt64,
-    _ counts: (looks: Int, all: Int, keyed: Int)
-  ) {
-    let (mode, reason) = liveQuery.mode
-    collection.describe(mode: mode, reason)
-    let new = liveQuery.counts
-    guard new.all != counts.all || new.keyed != counts.keyed else { return }
-    let action: LiveGraph.Trace.Step.Action =
-      counts.all == 0 ? .load : new.all != counts.all ? .refetch : .reload
-    collection.record(action, since: start, count: change.count)
-  }
-
-  /// Publishes a change. Without a monitor, the contents are right, but nothing follows later changes.
-  private func publish(_ change: ResultChange<Element>, _ monitorFailure: PostgresError?) {
-    let state = monitorFailure.map { PostgresDataSource.status(of: $0).state } ?? .loaded
-    let status = SourceStatus(state, diagnostics: liveQuery.diagnostics)
-    switch change {
-    case .unchanged:
-      show(state)
-    case .replaced(let elements):
-      contents.publish(elements, status: status)
-    case .changed(let changeset, let inserted, let updated):
-      contents.publish(changeset, inserted: inserted, updated: updated, status: status)
-    }
-  }
-
-  private func show(_ state: SourceStatus.State) {
-    show(state, diagnostics: liveQuery.diagnostics)
-  }
-
-  private func show(_ state: SourceStatus.State, diagnostics: [SourceStatus.Diagnostic]) {
-    let status = SourceStatus(state, diagnostics: diagnostics)
-    if contents.collection.status != status { contents.setStatus(status) }
-  }
-
-  private static func status(of error: PostgresError) -> SourceStatus {
+  private static func state(of error: PostgresError) -> SourceStatus.State {
     let source = SourceError(
       code: error.code.rawValue, message: error.description, underlying: error)
     return error.code == .missing ? .missing(source) : .failed(source)

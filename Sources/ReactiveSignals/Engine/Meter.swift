@@ -158,7 +158,7 @@ extension Atomic where Value == Int {
 /// A step of the work in a domain, for those who trace it.
 package struct WorkStep: Sendable {
   package enum Action: String, Sendable {
-    case commit, pass, swap, load, reload, refetch
+    case commit, pass, swap, load, reload
   }
 
   package let action: Action

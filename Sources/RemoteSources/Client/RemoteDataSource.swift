@@ -22,12 +22,11 @@ public final class RemoteDataSource<Element: Differentiable & Sendable>: DataSou
     _ transport: any RemoteTransport, key: String?, decoding: ElementDecoding<Element>,
     timing: RemoteTiming, clock: AnyClock
   ) {
-    let contents = CollectionProperty<Element>(status: .idle)
-    collection = contents.collection
-    collection.describe(as: RemoteDataSource<Element>.self, location: "\(transport)")
-    collection.describe(mode: "streamed", "The server sends each change.")
+    let feed = SourceFeed(of: RemoteDataSource.self, location: "\(transport)")
+    feed.setMode("streamed", reason: "The server sends each change.")
+    collection = feed.collection
     reader = RemoteReader(
-      transport, contents, key: key, decoding: decoding, timing: timing, clock: clock)
+      transport, feed, key: key, decoding: decoding, timing: timing, clock: clock)
   }
 
   deinit { reader.stop() }

@@ -10,7 +10,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
 
   private let queue = DispatchQueue(label: "swappable.remote")
   private let transport: any RemoteTransport
-  private let contents: CollectionProperty<Element>
+  private let feed: SourceFeed<Element>
   private let decoding: ElementDecoding<Element>
   private let timing: RemoteTiming
   private let pauseTimer: QueueTimer
@@ -24,13 +24,13 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
   private var task: Task<Void, Never>?
   private var connection = 0
   /// The time since which the contents of a new connection are awaited, or `nil` if there is none.
-  private var waitingSince: UInt64?
+  private var waitingSince: ContinuousClock.Instant?
 
   init(
-    _ transport: any RemoteTransport, _ contents: CollectionProperty<Element>, key: String?,
+    _ transport: any RemoteTransport, _ feed: SourceFeed<Element>, key: String?,
     decoding: ElementDecoding<Element>, timing: RemoteTiming, clock: AnyClock
   ) {
-    (self.transport, self.contents, self.decoding) = (transport, contents, decoding)
+    (self.transport, self.feed, self.decoding) = (transport, feed, decoding)
     (self.key, isKeyFixed, self.timing) = (key, key != nil, timing)
     pauseTimer = QueueTimer(queue: queue, clock: clock)
     silenceTimer = QueueTimer(queue: queue, clock: clock)
@@ -46,7 +46,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
       case .connect(let token): connect(since: token)
       case .disconnect: disconnect()
       case .publish(let status): publish(status)
-      case .show(let status): contents.setStatus(status)
+      case .show(let status): feed.show(status.state, diagnostics: status.diagnostics)
       case .pause(let failures):
         pauseTimer.schedule(after: timing.pause(after: failures)) { [weak self] in
           self?.handle(.retry)
@@ -63,7 +63,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
 
   private func connect(since token: String?) {
     connection += 1
-    waitingSince = waitingSince ?? LiveCollection<Element>.recordingTime
+    waitingSince = waitingSince ?? .now
     restartSilence()
     task = Task { [weak self, transport, connection, limit = timing.lineLimit] in
       var splitter = LineSplitter(limit: limit)
@@ -156,22 +156,15 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
     switch event {
     case .initial(let initial):
       // A load takes as long as its reader waits: the server may load the list only now.
-      let start = waitingSince ?? LiveCollection<Element>.recordingTime
+      let start = waitingSince ?? .now
       let elements = try decode(initial.elements)
       let input = RemoteMachine.Input.initial(
         revision: initial.revision, token: initial.token, failure: initial.failure)
       handle(input) { status in
         if !isKeyFixed { key = initial.key }
         waitingSince = nil
-        let hasLoaded = contents.collection.current.state.hasLoaded
-        contents.collection.record(
-          hasLoaded ? .reload : .load, since: start, count: elements.count)
-        contents.edit { draft in
-          draft.replace(with: elements)
-          draft.newStatus = status
-          // Also if the list is empty: a source that has never loaded sends no contents.
-          draft.hasLoaded = true
-        }
+        feed.publish(
+          .whole(elements), status.state, diagnostics: status.diagnostics, startedAt: start)
       }
     case .change(let change):
       guard let revision = machine.revision else {
@@ -187,8 +180,10 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
       let inserted = try decode(checked.inserted)
       let updated = try decode(checked.updated)
       handle(.change(revision: change.revision, token: change.token)) { status in
-        contents.publish(
-          received: checked.changeset, inserted: inserted, updated: updated, status: status)
+        // The sender may identify elements in another way, so its moves need not be the fewest here.
+        feed.publish(
+          .changed(checked.changeset.withLeastMoves, inserted: inserted, updated: updated),
+          status.state, diagnostics: status.diagnostics)
       }
     case .status(let state, let message):
       handle(.status(SourceStatus(reported: state, message)))
@@ -201,10 +196,10 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
   }
 
   private func check(_ change: InputChange) throws(InputEventError) -> InputChange.Checked {
-    if let snapshot = contents.snapshot as? Snapshot<JSONElement> {
+    if let snapshot = feed.collection.snapshot as? Snapshot<JSONElement> {
       return try change.checked(against: snapshot)
     }
-    return try change.checked(count: contents.count)
+    return try change.checked(count: feed.collection.count)
   }
 
   private func decode(_ elements: [JSONElement]) throws(InputEventError) -> [Element] {

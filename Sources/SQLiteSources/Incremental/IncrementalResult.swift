@@ -10,8 +10,8 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
   private let scan: RowScan
   private let tracking: ChangeTracking
   var index: RowIndex
-  /// The counted identities, or `nil` as long as the identity of each element is its rowid.
-  var identities: KnownIdentities<Element>?
+  /// A Boolean value that indicates whether the identity of each element is its rowid, so no two elements have one.
+  private(set) var areIdentitiesUnique = true
   private var isLoaded = false
   /// The state of the writer at the last read, or `nil` if the next update must read the whole result.
   private var checkpoint: WriteCheckpoint?
@@ -27,7 +27,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
 
   var plan: IncrementalPlan { scan.plan }
 
-  var diagnostics: [SourceStatus.Diagnostic] { identities?.diagnostic.map { [$0] } ?? [] }
+  var diagnostics: [SourceStatus.Diagnostic] { [] }
 
   var mode: (SQLiteQueryExplanation.Mode, reason: String) { (.incremental, plan.reason) }
 
@@ -56,7 +56,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
 
   func finishRead(
     _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(SQLiteError) -> ResultChange<Element> {
+  ) throws(SQLiteError) -> SourceFeed<Element>.Contents {
     guard let delta = pending.take() else { preconditionFailure("finishRead follows read") }
     let change = try apply(delta, shown, map)
     // Without a new checkpoint, the old one is still valid if only its writer has written.
@@ -78,7 +78,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
 
   func readWrittenRows(
     _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(SQLiteError) -> ResultChange<Element>? {
+  ) throws(SQLiteError) -> SourceFeed<Element>.Contents? {
     guard let checkpoint else { return nil }
     let found: WriteCheckpoint.Finding<RowDelta>
     do throws(SQLiteError) {
@@ -110,12 +110,12 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
   /// Applies a change of rows. If a row cannot be mapped, everything stays as it was.
   private func apply(
     _ delta: RowDelta, _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(SQLiteError) -> ResultChange<Element> {
-    if delta.isEmpty, isLoaded { return .unchanged }
+  ) throws(SQLiteError) -> SourceFeed<Element>.Contents {
+    if delta.isEmpty, isLoaded { return .same }
     let shown = shown()
-    let change: ResultChange<Element> =
+    let change: SourceFeed<Element>.Contents =
       if let rows = delta.loaded {
-        .replaced(try load(rows, delta.values, map))
+        .whole(try load(rows, delta.values, map))
       } else if isLoaded, delta.count <= max(256, index.count / 16) {
         try applyFew(delta, shown, map)
       } else {
@@ -129,7 +129,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
 
   private func applyFew(
     _ delta: RowDelta, _ shown: Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(SQLiteError) -> ResultChange<Element> {
+  ) throws(SQLiteError) -> SourceFeed<Element>.Contents {
     // Sort by the order of the result, so the offsets ascend.
     let added = delta.added.sorted { index.precedes($0.row, $1.row) }
     var elements: [Element] = []
@@ -153,14 +153,11 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
     }
     let changeset = Changeset(deletions: deletions, insertions: insertions)
       .normalForm(old: { shown[$0] }, new: new)
-    if changeset.isEmpty { return .unchanged }
+    if changeset.isEmpty { return .same }
     let inserted = changeset.insertions.map(new)
-    if identities == nil,
-      !added.indices.allSatisfy({ KnownIdentities.isRowid(added[$0].row.rowid, of: elements[$0]) })
-    {
-      identities = KnownIdentities(of: shown)
-    }
-    identities?.update(removed: changeset.deletions.map { shown[$0] }, added: inserted)
+    areIdentitiesUnique =
+      areIdentitiesUnique
+      && added.indices.allSatisfy { elements[$0].isIdentified(by: added[$0].row.rowid) }
     return .changed(
       changeset, inserted: inserted, updated: changeset.updates.map { new($0.to) })
   }
@@ -424,7 +421,7 @@ extension IncrementalResult {
     }
     // An array of zero capacity would write to the empty array that all threads share.
     if rows.count == 0 {
-      (index, identities) = (loaded, nil)
+      (index, areIdentitiesUnique) = (loaded, true)
       return []
     }
     var values = values
@@ -439,7 +436,7 @@ extension IncrementalResult {
             let element = try map(row)
             areRowids =
               areRowids
-              && rowids.next().map { KnownIdentities.isRowid($0.rowid, of: element) } ?? false
+              && rowids.next().map { element.isIdentified(by: $0.rowid) } ?? false
             memory.initializeElement(at: offsets[number], to: element)
           } catch {
             throw SQLiteError(mapping: error, row: offsets[number])
@@ -454,14 +451,14 @@ extension IncrementalResult {
     }
     if let failure { throw failure }
     index = loaded
-    identities = areRowids ? nil : KnownIdentities(of: elements)
+    areIdentitiesUnique = areRowids
     return elements
   }
 
   /// Returns all elements after a change of many rows.
   func applyMany(
     _ delta: RowDelta, _ shown: Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(SQLiteError) -> ResultChange<Element> {
+  ) throws(SQLiteError) -> SourceFeed<Element>.Contents {
     var rows = ContiguousArray<RowIndex.Row>()
     rows.reserveCapacity(index.count + delta.added.count)
     /// The source of each element: an offset in the previous result, or that result's count plus
@@ -488,7 +485,7 @@ extension IncrementalResult {
     var order: [Int] = []
     order.reserveCapacity(rows.count)
     let newIndex = RowIndex(SortedChunks(rows), keysOf: index) { order.append(sources[$0]) }
-    var areRowids = identities == nil
+    var areRowids = areIdentitiesUnique
     var elements: [Element] = []
     elements.reserveCapacity(order.count)
     for (offset, source) in order.enumerated() {
@@ -498,7 +495,7 @@ extension IncrementalResult {
         do {
           let added = delta.added[source - shown.count]
           let element = try map(delta.values[added.number])
-          areRowids = areRowids && KnownIdentities.isRowid(added.row.rowid, of: element)
+          areRowids = areRowids && element.isIdentified(by: added.row.rowid)
           elements.append(element)
         } catch {
           throw SQLiteError(mapping: error, row: offset)
@@ -506,8 +503,8 @@ extension IncrementalResult {
       }
     }
     index = newIndex
-    identities = areRowids ? nil : KnownIdentities(of: elements)
-    return .replaced(elements)
+    areIdentitiesUnique = areRowids
+    return .whole(elements)
   }
 
   /// Returns the offsets of the elements by ascending rowid, or `nil` if that is their order.
@@ -518,5 +515,15 @@ extension IncrementalResult {
     index.forEachPlace { places.append(($0, places.count)) }
     places.sort { $0.rowid < $1.rowid }
     return places.map(\.offset)
+  }
+}
+
+extension Differentiable {
+  /// Returns a Boolean value that indicates whether the identity consists of eight bytes, which are those of a rowid.
+  fileprivate func isIdentified(by rowid: Int64) -> Bool {
+    MemoryLayout<DifferenceIdentifier>.size == 8 && Self.hasBitwiseIdentity
+      && withUnsafeBytes(of: differenceIdentifier) {
+        $0.loadUnaligned(as: UInt64.self) == UInt64(bitPattern: rowid)
+      }
   }
 }

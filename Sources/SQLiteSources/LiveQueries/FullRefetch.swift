@@ -24,7 +24,6 @@ final class FullRefetch<Element: Differentiable & Sendable>: ResultMaintainer {
   private var pending: Rows?
   private var known: Rows?
   private var elements: [Element] = []
-  private var identities = KnownIdentities<Element>()
 
   init(query: SQLiteQuery, reason: RefetchReason) {
     self.query = query
@@ -33,10 +32,9 @@ final class FullRefetch<Element: Differentiable & Sendable>: ResultMaintainer {
 
   var diagnostics: [SourceStatus.Diagnostic] {
     [
-      identities.diagnostic,
       SourceStatus.Diagnostic(
-        code: "not-incremental", message: "\(reason.sentence) \(reason.suggestion)"),
-    ].compactMap(\.self)
+        code: "not-incremental", message: "\(reason.sentence) \(reason.suggestion)")
+    ]
   }
 
   var mode: (SQLiteQueryExplanation.Mode, reason: String) {
@@ -76,18 +74,16 @@ final class FullRefetch<Element: Differentiable & Sendable>: ResultMaintainer {
 
   func finishRead(
     _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(SQLiteError) -> ResultChange<Element> {
+  ) throws(SQLiteError) -> SourceFeed<Element>.Contents {
     guard let rows = pending.take() else { preconditionFailure("finishRead follows read") }
     let new = try decode(rows, map)
     let isFirst = known == nil
     known = rows
     // Release rows that were mapped.
     known?.newRows = RowBatches(columns: rows.columns)
-    guard let new else { return isFirst ? .replaced([]) : .unchanged }
-    let old = elements
+    guard let new else { return isFirst ? .whole([]) : .same }
     elements = new
-    updateIdentities(rows, old: old, new: new)
-    return .replaced(new)
+    return .whole(new)
   }
 
   /// Returns the elements of a result, or `nil` if each row is the row that it was.
@@ -115,17 +111,5 @@ final class FullRefetch<Element: Differentiable & Sendable>: ResultMaintainer {
       }
     }
     return new
-  }
-
-  private func updateIdentities(_ rows: Rows, old: [Element], new: [Element]) {
-    var uses = [Int](repeating: 0, count: old.count)
-    var added: [Element] = []
-    for (offset, origin) in rows.origins.enumerated() {
-      // Rows with equal values can have one origin.
-      if let origin { uses[origin] += 1 }
-      if origin.map({ uses[$0] > 1 }) ?? true { added.append(new[offset]) }
-    }
-    let removed = uses.indices.filter { uses[$0] == 0 }.map { old[$0] }
-    identities.update(removed: removed, added: added)
   }
 }

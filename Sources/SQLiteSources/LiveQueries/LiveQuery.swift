@@ -2,23 +2,6 @@ import Diffing
 import ObservableCollections
 import SwappablePrimitives
 
-/// The change of a query's result after a read.
-enum ResultChange<Element: Differentiable & Sendable> {
-  case unchanged
-  /// All elements of the new result.
-  case replaced([Element])
-  case changed(Changeset, inserted: [Element], updated: [Element])
-
-  /// The number of elements that were read or changed.
-  var count: Int {
-    switch self {
-    case .unchanged: 0
-    case .replaced(let elements): elements.count
-    case .changed(let changeset, _, _): changeset.changeCount
-    }
-  }
-}
-
 /// Keeps the elements of a query in step with its database.
 ///
 /// There are two ways: `IncrementalResult` and `FullRefetch`. `LiveQuery` chooses one for the
@@ -31,6 +14,8 @@ protocol ResultMaintainer<Element>: AnyObject {
   associatedtype Element: Differentiable & Sendable
 
   var diagnostics: [SourceStatus.Diagnostic] { get }
+  /// A Boolean value that indicates whether the maintainer knows that no two elements have one identity.
+  var areIdentitiesUnique: Bool { get }
   /// The way in which the result is kept in step, and the reason.
   var mode: (SQLiteQueryExplanation.Mode, reason: String) { get }
 
@@ -44,7 +29,7 @@ protocol ResultMaintainer<Element>: AnyObject {
   ///   - map: A closure that makes an element from a row.
   func finishRead(
     _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(SQLiteError) -> ResultChange<Element>
+  ) throws(SQLiteError) -> SourceFeed<Element>.Contents
 
   /// Prepares a read of the whole result, before its transaction begins.
   ///
@@ -60,20 +45,22 @@ protocol ResultMaintainer<Element>: AnyObject {
   /// - Returns: The change, or `nil` if the whole result must be read.
   func readWrittenRows(
     _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(SQLiteError) -> ResultChange<Element>?
+  ) throws(SQLiteError) -> SourceFeed<Element>.Contents?
 
   /// Forgets the writer, so the next update reads the whole result.
   func forgetWriter()
 }
 
 extension ResultMaintainer {
+  var areIdentitiesUnique: Bool { false }
+
   func prepareRead(writer: SQLiteConnection?) {}
 
   func hasWriter(at path: ByteString?) -> Bool { false }
 
   func readWrittenRows(
     _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(SQLiteError) -> ResultChange<Element>? {
+  ) throws(SQLiteError) -> SourceFeed<Element>.Contents? {
     nil
   }
 
@@ -134,6 +121,9 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
 
   var diagnostics: [SourceStatus.Diagnostic] { maintainer?.diagnostics ?? [] }
 
+  /// A Boolean value that indicates whether no two elements are known to have one identity.
+  var areIdentitiesUnique: Bool { maintainer?.areIdentitiesUnique ?? false }
+
   /// The way in which the result is kept in step, and the reason, or `nil` before the first read.
   var mode: (SQLiteQueryExplanation.Mode, reason: String)? { maintainer?.mode }
 
@@ -145,7 +135,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   ///   - shown: A closure that returns the current elements.
   func update(
     including changes: UnreadChanges.Extent, client: Int?, _ shown: () -> Snapshot<Element>
-  ) throws(LiveQueryError) -> ResultChange<Element> {
+  ) throws(LiveQueryError) -> SourceFeed<Element>.Contents {
     if changes == .ownCommits, maintainer?.hasWriter(at: monitor.path) == true,
       let result = readWrittenRows(shown)
     {
@@ -168,7 +158,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     if let lastRead, lastRead.version == version {
       retry.succeeded()
       if let error = lastRead.error { throw LiveQueryError(error: error) }
-      return .unchanged
+      return .same
     }
     if version.opening == schema?.opening, let result = readWrittenRows(shown) {
       lastRead?.version = version
@@ -186,7 +176,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
 
   private func readWrittenRows(
     _ shown: () -> Snapshot<Element>
-  ) -> Result<ResultChange<Element>, LiveQueryError>? {
+  ) -> Result<SourceFeed<Element>.Contents, LiveQueryError>? {
     guard lastRead != nil, let maintainer else { return nil }
     do throws(SQLiteError) {
       guard let change = try maintainer.readWrittenRows(shown, map) else { return nil }
@@ -203,7 +193,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
 
   private func readAll(
     _ version: DatabaseReader.Version, _ shown: () -> Snapshot<Element>
-  ) throws(LiveQueryError) -> ResultChange<Element> {
+  ) throws(LiveQueryError) -> SourceFeed<Element>.Contents {
     counts.all += 1
     var isRead = false
     do throws(SQLiteError) {

@@ -57,7 +57,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   // 1. A `SQLiteConnection` reports its commit, or the `ChangeMonitor` finds the commit of another writer.
   // 2. `requestRead` notes the change, and the `WorkSchedule` decides when to read.
   // 3. `LiveQuery` reads the change in a transaction, and maps new rows to elements after it.
-  // 4. `publish` edits the collection.
+  // 4. The feed edits the collection.
 
   private struct State: Sendable {
     /// The number of the source at the monitor.
@@ -66,7 +66,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     var unread = UnreadChanges()
   }
 
-  private let contents: CollectionProperty<Element>
+  private let feed: SourceFeed<Element>
   private let monitor: ChangeMonitor
   private let query: SQLiteQuery
   /// Only blocks of the queue use it.
@@ -76,7 +76,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   private let timer: QueueTimer
 
   /// The elements of the result, as a read-only collection.
-  public var collection: LiveCollection<Element> { contents.collection }
+  public var collection: LiveCollection<Element> { feed.collection }
 
   /// The SQL of the query.
   public var sql: String { query.sql }
@@ -153,20 +153,20 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     self.query = query
     timer = QueueTimer(clock: monitor.clock)
     liveQuery = LiveQuery(monitor: monitor, query: query, tracking: tracking, map: map)
-    var status = SourceStatus.idle
+    var state = SourceStatus.State.idle
     do throws(SQLiteError) {
       try monitor.readers.read { database throws(SQLiteError) in try query.check(on: database) }
     } catch {
       switch error.code {
-      case .missing: status = SQLiteDataSource.status(of: error)
+      case .missing: state = SQLiteDataSource.state(of: error)
       case .busy: break
       default: throw error
       }
     }
-    contents = CollectionProperty(status: status)
-    collection.describe(
-      as: SQLiteDataSource.self,
-      location: "\(monitor.path?.description ?? "in memory"): \(query.sql)")
+    feed = SourceFeed(
+      of: SQLiteDataSource.self,
+      location: "\(monitor.path?.description ?? "in memory"): \(query.sql)",
+      status: SourceStatus(state))
   }
 
   deinit {
@@ -179,7 +179,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     let now = monitor.clock.now
     let action = state.withLock { $0.schedule.handle(.start, at: now) }
     guard action != .none else { return }
-    contents.setStatus(.loading)
+    feed.show(.loading)
     let number = monitor.attach { [weak self] changes in self?.requestRead(including: changes) }
     state.withLock { state in
       state.number = number
@@ -244,10 +244,10 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     let changes: UnreadChanges.Extent
     /// The number of the source at the monitor.
     let number: Int?
-    let start: UInt64
+    let start: ContinuousClock.Instant
     let counts: (all: Int, written: Int)
 
-    func run() throws(LiveQueryError) -> ResultChange<Element> {
+    func run() throws(LiveQueryError) -> SourceFeed<Element>.Contents {
       try liveQuery.update(including: changes, client: number) { collection.snapshot }
     }
   }
@@ -269,21 +269,28 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
       return (state.unread.beginRead(), state.number)
     }.map { changes, number in
       Reading(
-        liveQuery: liveQuery, collection: contents.collection, changes: changes, number: number,
-        start: LiveCollection<Element>.recordingTime, counts: liveQuery.counts)
+        liveQuery: liveQuery, collection: feed.collection, changes: changes, number: number,
+        start: .now, counts: liveQuery.counts)
     }
   }
 
-  private func finish(_ reading: Reading, _ result: Result<ResultChange<Element>, LiveQueryError>) {
+  private func finish(
+    _ reading: Reading, _ result: Result<SourceFeed<Element>.Contents, LiveQueryError>
+  ) {
     var retryInterval: Duration?
     switch result {
     case .success(let change):
-      if liveQuery.counts != reading.counts {
-        record(change, since: reading.start, isFirst: reading.counts == (0, 0))
+      let hasRead = liveQuery.counts != reading.counts
+      if hasRead, let mode = liveQuery.mode {
+        feed.setMode(mode.0.rawValue, reason: mode.reason)
       }
-      publish(change)
+      feed.publish(
+        change, diagnostics: diagnostics, startedAt: hasRead ? reading.start : nil,
+        areIdentitiesUnique: liveQuery.areIdentitiesUnique)
     case .failure(let error):
-      if error.isReported { show(SQLiteDataSource.status(of: error.error).state) }
+      if error.isReported {
+        feed.show(SQLiteDataSource.state(of: error.error), diagnostics: diagnostics)
+      }
       retryInterval = error.retryInterval
     }
     let ended = monitor.clock.now
@@ -294,38 +301,12 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     }
   }
 
-  /// Records a read for explanations of the source.
-  private func record(_ change: ResultChange<Element>, since start: UInt64, isFirst: Bool) {
-    guard let mode = liveQuery.mode else { return }
-    collection.describe(mode: mode.0.rawValue, mode.reason)
-    let action: LiveGraph.Trace.Step.Action =
-      isFirst ? .load : mode.0 == .refetch ? .refetch : .reload
-    collection.record(action, since: start, count: change.count)
-  }
-
-  private func publish(_ change: ResultChange<Element>) {
-    let status = SourceStatus(.loaded, diagnostics: diagnostics)
-    switch change {
-    case .unchanged:
-      show(.loaded)
-    case .replaced(let elements):
-      contents.publish(elements, status: status)
-    case .changed(let changeset, let inserted, let updated):
-      contents.publish(changeset, inserted: inserted, updated: updated, status: status)
-    }
-  }
-
-  private func show(_ state: SourceStatus.State) {
-    let status = SourceStatus(state, diagnostics: diagnostics)
-    if contents.collection.status != status { contents.setStatus(status) }
-  }
-
   private var diagnostics: [SourceStatus.Diagnostic] {
     guard let polling = monitor.diagnostic else { return liveQuery.diagnostics }
     return [SourceStatus.Diagnostic(code: "polling", message: polling)] + liveQuery.diagnostics
   }
 
-  private static func status(of error: SQLiteError) -> SourceStatus {
+  private static func state(of error: SQLiteError) -> SourceStatus.State {
     let source = SourceError(
       code: error.code.rawValue, message: error.description, underlying: error)
     return error.code == .missing ? .missing(source) : .failed(source)

@@ -10,8 +10,10 @@ struct Apply {
 
   func run() async throws(LivelistError) {
     let old = try await oldElements()
+    let feed = SourceFeed(of: LinesDataSource.self)
+    if let old { feed.publish(.whole(old)) }
     var list = FoldedList(
-      CollectionProperty(old ?? []), hasElements: old != nil,
+      feed, hasElements: old != nil,
       advice: "name the elements before it with livelist apply OLD")
     let input = LineReader(descriptor: STDIN_FILENO)
     var number = 0
@@ -29,7 +31,7 @@ struct Apply {
         "standard input has no initial event; pipe the output of livelist watch into this command, "
           + "or name the elements before the first change with livelist apply OLD")
     }
-    output.array(of: list.contents.snapshot)
+    output.array(of: feed.collection.snapshot)
     // Exiting the process frees the memory faster than releasing all objects.
     Program.end()
   }

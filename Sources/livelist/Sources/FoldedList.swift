@@ -1,10 +1,11 @@
+import Diffing
 import FileSources
 import ObservableCollections
 import RemoteSources
 
 /// A list to which the events of another program are applied one after another.
 struct FoldedList {
-  let contents: CollectionProperty<JSONElement>
+  private let feed: SourceFeed<JSONElement>
   /// The revision of the last event, or `nil` before the first one.
   private(set) var revision: Int?
   /// The status that the events report.
@@ -14,11 +15,11 @@ struct FoldedList {
   private var hasElements: Bool
 
   /// - Parameters:
-  ///   - contents: The elements before the first event.
+  ///   - feed: The elements before the first event.
   ///   - hasElements: A Boolean value that indicates whether the first event may be a change.
   ///   - advice: What helps if the first event must be an initial event, and is a change.
-  init(_ contents: CollectionProperty<JSONElement>, hasElements: Bool = false, advice: String) {
-    self.contents = contents
+  init(_ feed: SourceFeed<JSONElement>, hasElements: Bool = false, advice: String) {
+    self.feed = feed
     self.hasElements = hasElements
     self.advice = advice
   }
@@ -30,7 +31,7 @@ struct FoldedList {
     switch event {
     case .status(let state, let message):
       status = SourceStatus(reported: state, message)
-      if hasElements { contents.setStatus(status) }
+      if hasElements { feed.show(status.state) }
     case .initial(let initial):
       // The initial events of a feed report the state, and those of `watch` do not.
       if let failure = initial.failure {
@@ -38,7 +39,7 @@ struct FoldedList {
       } else if initial.token != nil {
         status = .loaded
       }
-      contents.publish(initial.elements, status: status)
+      feed.publish(.whole(initial.elements), status.state)
       (revision, hasElements) = (initial.revision, true)
     case .change(let change):
       guard hasElements else {
@@ -49,10 +50,12 @@ struct FoldedList {
       if change.isEmpty, change.token == nil {
         throw InputEventError("the change has no deletes, inserts, updates or moves")
       }
-      let checked = try change.checked(against: contents.snapshot)
-      contents.publish(
-        received: checked.changeset, inserted: checked.inserted, updated: checked.updated,
-        status: status)
+      let checked = try change.checked(against: feed.collection.snapshot)
+      // The other program may identify elements in another way, so its moves need not be the fewest here.
+      feed.publish(
+        .changed(
+          checked.changeset.withLeastMoves, inserted: checked.inserted, updated: checked.updated),
+        status.state)
       revision = change.revision
     case .alive: break
     case .error(let message): throw InputEventError("the server reports: \(message)")

@@ -10,8 +10,7 @@ import SwappablePrimitives
 /// If a line is not valid or an event is missing, the source fails and keeps its last contents. It
 /// cannot know the missing changes, so it reads no further events.
 final class LinesDataSource: DataSource {
-  let collection: LiveCollection<JSONElement>
-  private let contents = CollectionProperty<JSONElement>(status: .idle)
+  private let feed = SourceFeed(of: LinesDataSource.self, location: "standard input")
   private let descriptor: Int32
   private let key: String?
   private let isStarted = Locked(false)
@@ -22,10 +21,10 @@ final class LinesDataSource: DataSource {
   init(descriptor: Int32, key: String?) {
     self.descriptor = descriptor
     self.key = key
-    collection = contents.collection
-    collection.describe(as: LinesDataSource.self, location: "standard input")
-    collection.describe(mode: "streamed", "Each line is applied when it arrives.")
+    feed.setMode("streamed", reason: "Each line is applied when it arrives.")
   }
+
+  var collection: LiveCollection<JSONElement> { feed.collection }
 
   func start() {
     let isFirst = isStarted.withLock { isStarted in
@@ -33,18 +32,18 @@ final class LinesDataSource: DataSource {
       return !isStarted
     }
     guard isFirst else { return }
-    contents.setStatus(.loading)
+    feed.show(.loading)
     // The task reads until the input ends or the program exits.
-    Task.detached { [contents, descriptor, key] in
-      await LinesDataSource.read(descriptor, key, into: contents)
+    Task.detached { [feed, descriptor, key] in
+      await LinesDataSource.read(descriptor, key, into: feed)
     }
   }
 
   private static func read(
-    _ descriptor: Int32, _ key: String?, into contents: CollectionProperty<JSONElement>
+    _ descriptor: Int32, _ key: String?, into feed: SourceFeed<JSONElement>
   ) async {
     let input = LineReader(descriptor: descriptor)
-    var list = FoldedList(contents, advice: "pipe the output of livelist watch")
+    var list = FoldedList(feed, advice: "pipe the output of livelist watch")
     var number = 0
     while let line = await input.next() {
       number += 1
@@ -55,16 +54,16 @@ final class LinesDataSource: DataSource {
         let message =
           "standard input, line \(number): \(error.reason); the list no longer changes, "
           + "start both programs again"
-        return contents.setStatus(.failed(SourceError(code: "lines", message: message)))
+        return feed.show(.failed(SourceError(code: "lines", message: message)))
       }
     }
     guard list.revision != nil else {
       let message =
         "standard input ended before an initial event; "
         + "pipe the output of livelist watch into this command"
-      return contents.setStatus(.failed(SourceError(code: "lines", message: message)))
+      return feed.show(.failed(SourceError(code: "lines", message: message)))
     }
     let diagnostic = SourceStatus.Diagnostic(code: "ended", message: "the input has ended")
-    contents.setStatus(SourceStatus(list.status.state, diagnostics: [diagnostic]))
+    feed.show(list.status.state, diagnostics: [diagnostic])
   }
 }

@@ -10,13 +10,12 @@ extension ByteString: Differentiable {}
 /// A live list of the paths that match a pattern, in the order of their names.
 final class PathPatternSource: DataSource {
   let collection: LiveCollection<ByteString>
-  private let contents = CollectionProperty<ByteString>(status: .idle)
   private let core: PathPatternCore
 
   init(_ pattern: PathPattern) {
-    collection = contents.collection
-    collection.describe(as: PathPatternSource.self, location: pattern.text.description)
-    core = PathPatternCore(pattern, contents)
+    let feed = SourceFeed(of: PathPatternSource.self, location: pattern.text.description)
+    collection = feed.collection
+    core = PathPatternCore(pattern, feed)
   }
 
   func start() { core.start() }
@@ -31,16 +30,16 @@ private final class PathPatternCore: @unchecked Sendable {
   private static let grace = DispatchTimeInterval.milliseconds(150)
 
   private let pattern: PathPattern
-  private let contents: CollectionProperty<ByteString>
+  private let feed: SourceFeed<ByteString>
   private let queue = DispatchQueue(label: "livelist.path-pattern")
   private var watches: [ByteString: FileWatch] = [:]
   /// The paths that have gone, each with the time until which it stays in the list.
   private var gone: [ByteString: DispatchTime] = [:]
   private var isStarted = false
 
-  init(_ pattern: PathPattern, _ contents: CollectionProperty<ByteString>) {
+  init(_ pattern: PathPattern, _ feed: SourceFeed<ByteString>) {
     self.pattern = pattern
-    self.contents = contents
+    self.feed = feed
   }
 
   func start() {
@@ -58,13 +57,14 @@ private final class PathPatternCore: @unchecked Sendable {
     while watch(matches.directories) { matches = pattern.matches() }
     let now = DispatchTime.now()
     for path in matches.paths { gone[path] = nil }
-    for path in Set(contents.snapshot).subtracting(matches.paths) where gone[path] == nil {
+    for path in Set(feed.collection.snapshot).subtracting(matches.paths) where gone[path] == nil {
       gone[path] = now + Self.grace
       queue.asyncAfter(deadline: now + Self.grace) { [weak self] in self?.read() }
     }
     gone = gone.filter { $0.value > now }
     let paths = (matches.paths + gone.keys).sorted()
-    contents.publish(paths, status: status(of: matches, count: paths.count))
+    let status = status(of: matches, count: paths.count)
+    feed.publish(.whole(paths), status.state, diagnostics: status.diagnostics)
   }
 
   private func status(of matches: PathPattern.Matches, count: Int) -> SourceStatus {

@@ -8,9 +8,9 @@ import SwappablePrimitives
 /// A JSON array is shown when it is complete. Lines are shown when they arrive if the source is followed, and
 /// otherwise when the input ends.
 final class PipeDataSource: DataSource {
-  let collection: LiveCollection<JSONElement>
-  private let contents = CollectionProperty<JSONElement>(status: .idle)
+  private let feed: SourceFeed<JSONElement>
   private let path: ByteString
+  private let name: String
   private let format: SourceSpecification.Format?
   private let options: SourceOptions
   private let isStarted = Locked(false)
@@ -23,12 +23,15 @@ final class PipeDataSource: DataSource {
     self.path = path
     self.format = format
     self.options = options
-    collection = contents.collection
-    collection.describe(as: PipeDataSource.self, location: name)
-    collection.describe(
-      mode: "read once",
-      options.followsPipes && format != .json ? "Each line is shown when it arrives." : nil)
+    name = path == SourceSpecification.standardInput ? "standard input" : path.description
+    feed = SourceFeed(of: PipeDataSource.self, location: name)
+    feed.setMode(
+      "read once",
+      reason: options.followsPipes && format != .json
+        ? "Each line is shown when it arrives." : nil)
   }
+
+  var collection: LiveCollection<JSONElement> { feed.collection }
 
   func start() {
     let isFirst = isStarted.withLock { isStarted in
@@ -36,19 +39,15 @@ final class PipeDataSource: DataSource {
       return !isStarted
     }
     guard isFirst else { return }
-    contents.setStatus(.loading)
+    feed.show(.loading)
     // The thread reads until the input ends or the program exits.
     Thread.detachNewThread { [self] in
       do throws(SourceError) {
         try load()
       } catch {
-        contents.setStatus(.failed(error))
+        feed.show(.failed(error))
       }
     }
-  }
-
-  private var name: String {
-    path == SourceSpecification.standardInput ? "standard input" : path.description
   }
 
   private func load() throws(SourceError) {
@@ -58,7 +57,7 @@ final class PipeDataSource: DataSource {
     var bytes: [UInt8] = []
     var format = format
     var lines = PipeLines(name: name, options)
-    if options.followsPipes, format == .jsonLines { contents.publish([], status: .loaded) }
+    if options.followsPipes, format == .jsonLines { feed.publish(.whole([])) }
     while case let start = bytes.count, try read(descriptor, &bytes) {
       // A byte order mark may arrive before the text, and in parts.
       if format == nil, !byteOrderMark.starts(with: bytes),
@@ -76,7 +75,8 @@ final class PipeDataSource: DataSource {
       show(&lines)
     }
     if format == .json {
-      contents.publish(try elements(ofArray: bytes), status: lines.status(isAtEnd: true))
+      feed.publish(
+        .whole(try elements(ofArray: bytes)), diagnostics: lines.diagnostics(isAtEnd: true))
     } else {
       try lines.parse(bytes[...])
       show(&lines, isAtEnd: true)
@@ -104,9 +104,8 @@ final class PipeDataSource: DataSource {
 
   /// Appends the new elements to the contents.
   private func show(_ lines: inout PipeLines, isAtEnd: Bool = false) {
-    let elements = lines.takeElements()
-    contents.edit { $0.append(contentsOf: elements) }
-    contents.setStatus(lines.status(isAtEnd: isAtEnd))
+    feed.publish(
+      .appended(lines.takeElements()), diagnostics: lines.diagnostics(isAtEnd: isAtEnd))
   }
 
   private func elements(ofArray bytes: [UInt8]) throws(SourceError) -> [JSONElement] {
@@ -154,11 +153,11 @@ private struct PipeLines {
     return elements
   }
 
-  func status(isAtEnd: Bool) -> SourceStatus {
+  func diagnostics(isAtEnd: Bool) -> [SourceStatus.Diagnostic] {
     var remarks = skipped.diagnostic(path: name).map { [$0] } ?? []
     if isAtEnd, options.followsPipes {
       remarks.append(SourceStatus.Diagnostic(code: "ended", message: "the input has ended"))
     }
-    return SourceStatus(.loaded, diagnostics: remarks)
+    return remarks
   }
 }

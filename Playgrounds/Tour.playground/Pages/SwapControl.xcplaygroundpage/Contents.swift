@@ -57,7 +57,8 @@ let spare = ArrayDataSource(["spare"])
 let robust = FallbackSource<String>(
   [live, spare], fallingBackAfter: .zero, returningAfter: .zero)
 let following = robust.observe { event in print("shown:", Array(event.snapshot)) }
-live.publish(["live"], status: .loaded)
+live.append("live")
+live.setStatus(.loaded)
 live.setStatus(.failed(SourceError(code: "offline", message: "there is no network")))
 live.setStatus(.loaded)
 following.dispose()

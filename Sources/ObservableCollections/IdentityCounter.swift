@@ -1,56 +1,85 @@
-package import Diffing
-package import ObservableCollections
+import Diffing
 
-/// The identities that occur more than once.
+/// Finds identities that several elements have.
 ///
-/// Identities are counted by hashes of at least 63 bits with a new random seed. A collision would
-/// only cause a wrong diagnostic.
-package struct KnownIdentities<Element: Differentiable & Sendable> {
+/// Identities are counted by hashes of at least 63 bits with a new random seed. A collision would only cause a wrong
+/// diagnostic.
+struct IdentityCounter<Element: Differentiable & Sendable> {
   private struct Repeated {
     let identifier: Element.DifferenceIdentifier
     var count: Int
   }
 
+  /// The contents that are counted, or `nil` if none are.
+  private var counted: Snapshot<Element>?
   /// A Boolean value that indicates whether the eight bytes of an identity are hashed.
-  private let isWord = KnownIdentities.areWords
+  private let isWord =
+    MemoryLayout<Element.DifferenceIdentifier>.size == 8 && Element.hasBitwiseIdentity
   private let seed = UInt64.random(in: .min ... .max)
   private var known = HashSet64()
   private var repeated: [UInt64: Repeated] = [:]
   /// The hash of the identity that the diagnostic names, as long as it occurs more than once.
   private var told: UInt64?
 
-  package init() {}
-
-  package init(of elements: some Collection<Element>) {
-    update(removed: [Element](), added: elements)
+  /// Counts the elements of new contents.
+  ///
+  /// - Parameters:
+  ///   - new: The new contents.
+  ///   - old: The contents before.
+  ///   - result: The contents after.
+  /// - Complexity: O(*k*) for *k* changed elements, or O(*n*) if the old contents are not counted.
+  mutating func count(
+    _ new: SourceFeed<Element>.Contents, from old: Snapshot<Element>, to result: Snapshot<Element>
+  ) {
+    switch new {
+    case .same:
+      guard let counted, !counted.hasSameContents(as: old) else { return }
+      // A transaction has failed since then.
+      countIfNeeded(old)
+    case .whole(let elements):
+      self = IdentityCounter()
+      add(elements)
+    case .changed(let changeset, let inserted, let updated):
+      countIfNeeded(old)
+      for offset in changeset.deletions { remove(old[offset]) }
+      // An update that another process sent may change an identity.
+      for update in changeset.updates { remove(old[update.from]) }
+      add(inserted)
+      add(updated)
+    case .appended(let elements, let replacesLast):
+      countIfNeeded(old)
+      if replacesLast, let last = old.last { remove(last) }
+      add(elements)
+    }
+    if told.map({ repeated[$0] == nil }) ?? true { told = repeated.first?.key }
+    counted = result
   }
 
-  /// Updates the counts after a change.
-  ///
-  /// - Complexity: O(*n*) for *n* changed elements.
-  package mutating func update(removed: [Element], added: some Collection<Element>) {
-    known.reserveCapacity(added.count)
-    for element in removed {
-      let hash = hash(of: element)
-      if let entry = repeated[hash] {
-        repeated[hash]?.count -= 1
-        if entry.count == 2 { repeated[hash] = nil }
-      } else {
-        known.remove(hash)
-      }
-    }
-    for element in added {
+  private mutating func countIfNeeded(_ contents: Snapshot<Element>) {
+    if counted.map({ $0.hasSameContents(as: contents) }) ?? false { return }
+    self = IdentityCounter()
+    add(contents)
+  }
+
+  private mutating func remove(_ element: Element) {
+    let hash = hash(of: element)
+    guard let entry = repeated[hash] else { return known.remove(hash) }
+    repeated[hash]?.count -= 1
+    if entry.count == 2 { repeated[hash] = nil }
+  }
+
+  private mutating func add(_ elements: some Collection<Element>) {
+    known.reserveCapacity(elements.count)
+    for element in elements {
       let hash = hash(of: element)
       if known.insert(hash) { continue }
       repeated[hash, default: Repeated(identifier: element.differenceIdentifier, count: 1)].count +=
         1
     }
-    if told.map({ repeated[$0] == nil }) ?? true { told = repeated.first?.key }
   }
 
-  /// A diagnostic that names an identity of several elements, or `nil` if all identities are
-  /// unique.
-  package var diagnostic: SourceStatus.Diagnostic? {
+  /// A diagnostic that names an identity of several elements, or `nil` if all identities are unique.
+  var diagnostic: SourceStatus.Diagnostic? {
     told.flatMap { repeated[$0] }.map { entry in
       SourceStatus.Diagnostic(
         code: "duplicate-identity",
@@ -60,30 +89,15 @@ package struct KnownIdentities<Element: Differentiable & Sendable> {
   }
 
   private func hash(of element: Element) -> UInt64 {
-    if isWord {
-      // The mixing is reversible, so different words have different hashes.
-      let mixed = (KnownIdentities.word(of: element) ^ seed) &* 0x9E37_79B9_7F4A_7C15
-      return mixed ^ mixed >> 32
+    guard isWord else {
+      return UInt64(bitPattern: Int64(element.differenceIdentifier.hashValue))
     }
-    return UInt64(bitPattern: Int64(element.differenceIdentifier.hashValue))
-  }
-
-}
-
-extension KnownIdentities {
-  /// A Boolean value that indicates whether an identity consists of eight bytes.
-  fileprivate static var areWords: Bool {
-    MemoryLayout<Element.DifferenceIdentifier>.size == 8 && Element.hasBitwiseIdentity
-  }
-
-  fileprivate static func word(of element: Element) -> UInt64 {
-    withUnsafeBytes(of: element.differenceIdentifier) { $0.loadUnaligned(as: UInt64.self) }
-  }
-
-  /// Returns a Boolean value that indicates whether the identity of a row's element is its rowid.
-  /// If it is for all rows, no identity occurs twice, and none is counted.
-  package static func isRowid(_ rowid: Int64, of element: Element) -> Bool {
-    areWords && word(of: element) == UInt64(bitPattern: rowid)
+    // The mixing is reversible, so different words have different hashes.
+    let word = withUnsafeBytes(of: element.differenceIdentifier) {
+      $0.loadUnaligned(as: UInt64.self)
+    }
+    let mixed = (word ^ seed) &* 0x9E37_79B9_7F4A_7C15
+    return mixed ^ mixed >> 32
   }
 }
 
