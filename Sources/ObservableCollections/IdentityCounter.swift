@@ -20,6 +20,8 @@ struct IdentityCounter<Element: Differentiable & Sendable> {
   private var repeated: [UInt64: Repeated] = [:]
   /// The hash of the identity that the diagnostic names, as long as it occurs more than once.
   private var told: UInt64?
+  /// The offsets of the first two elements with that identity, if they are still known.
+  private var offsets: (Int, Int)?
 
   /// Counts the elements of new contents.
   ///
@@ -27,7 +29,8 @@ struct IdentityCounter<Element: Differentiable & Sendable> {
   ///   - new: The new contents.
   ///   - old: The contents before.
   ///   - result: The contents after.
-  /// - Complexity: O(*k*) for *k* changed elements, or O(*n*) if the old contents are not counted.
+  /// - Complexity: O(*k*) for *k* changed elements, or O(*n*) if the old contents are not counted or an identity becomes
+  ///   the first that occurs more than once.
   mutating func count(
     _ new: SourceFeed<Element>.Contents, from old: Snapshot<Element>, to result: Snapshot<Element>
   ) {
@@ -51,8 +54,25 @@ struct IdentityCounter<Element: Differentiable & Sendable> {
       if replacesLast, let last = old.last { remove(last) }
       add(elements)
     }
-    if told.map({ repeated[$0] == nil }) ?? true { told = repeated.first?.key }
+    let isTold = told.map { repeated[$0] != nil } ?? false
+    if !isTold { told = repeated.first?.key }
+    switch new {
+    case .same where isTold, .appended where isTold: break
+    case .changed where isTold: offsets = nil
+    case .same, .whole, .changed, .appended: findOffsets(in: result)
+    }
     counted = result
+  }
+
+  private mutating func findOffsets(in contents: Snapshot<Element>) {
+    offsets = nil
+    guard let identifier = told.flatMap({ repeated[$0] })?.identifier else { return }
+    var first: Int?
+    for (offset, element) in contents.enumerated()
+    where element.differenceIdentifier == identifier {
+      if let first { return offsets = (first, offset) }
+      first = offset
+    }
   }
 
   private mutating func countIfNeeded(_ contents: Snapshot<Element>) {
@@ -81,9 +101,10 @@ struct IdentityCounter<Element: Differentiable & Sendable> {
   /// A diagnostic that names an identity of several elements, or `nil` if all identities are unique.
   var diagnostic: SourceStatus.Diagnostic? {
     told.flatMap { repeated[$0] }.map { entry in
-      SourceStatus.Diagnostic(
+      let elements = offsets.map { "Elements \($0) and \($1)" } ?? "Several elements"
+      return SourceStatus.Diagnostic(
         code: "duplicate-identity",
-        message: "Several elements have the same key, \(entry.identifier); "
+        message: "\(elements) have the same key, \(entry.identifier); "
           + "a change of one may be reported for the other.")
     }
   }

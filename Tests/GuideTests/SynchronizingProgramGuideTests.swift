@@ -57,7 +57,7 @@ import Testing
   func start(
     _ store: FileSynchronizationStore<Item, Int>, _ server: Server
   ) async throws -> Session {
-    let retry = RetryPolicy(retries: 2, firstPause: .milliseconds(1))
+    let retry = RetryPolicy(retries: 2, backoff: Backoff(first: .milliseconds(1)))
     let options = Session.Options(retry: retry) { conflict in
       guard let mine = conflict.mine, let theirs = conflict.theirs else { return .theirs }
       return .merged(Item(id: mine.id, count: max(mine.count, theirs.count)))

@@ -1,6 +1,5 @@
 import DataSourceTesting
 import Swappable
-import Synchronization
 import TestSupport
 import Testing
 
@@ -11,7 +10,7 @@ struct Departure: Hashable, Identifiable, Sendable, Differentiable {
 
 actor Station {
   private var departures: [Departure] = []
-  private var listeners: [AsyncStream<Void>.Continuation] = []
+  private var listeners: [@Sendable () -> Void] = []
   private(set) var isReachable = true
 
   struct Unreachable: Error {}
@@ -31,55 +30,48 @@ actor Station {
     tell()
   }
 
-  /// Yields immediately, so the current departures are read, and again after each change.
-  func changes() -> AsyncStream<Void> {
-    let (stream, listener) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    listener.yield()
+  func onChange(_ listener: @escaping @Sendable () -> Void) {
     listeners.append(listener)
-    return stream
   }
 
   private func tell() {
-    listeners.removeAll { listener in
-      if case .terminated = listener.yield() { true } else { false }
-    }
+    for listener in listeners { listener() }
   }
 }
 
 final class DepartureSource: DataSource {
   private let station: Station
   private let feed = SourceFeed(of: DepartureSource.self, location: "the station's timetable")
-  private let reading = Mutex<Task<Void, Never>?>(nil)
+  private let loop: ReadLoop
 
   init(_ station: Station) {
     self.station = station
-  }
-
-  deinit {
-    reading.withLock { $0?.cancel() }
+    loop = ReadLoop(backoff: Backoff(first: .seconds(1), jitter: 0.5)) { [feed] in
+      let start = ContinuousClock.now
+      do {
+        feed.publish(.whole(try await station.currentDepartures()), startedAt: start)
+      } catch {
+        feed.show(
+          .failed(
+            SourceError(
+              code: "station-unreachable",
+              message: "the station does not answer; its departures are as last announced",
+              underlying: error)))
+        throw error
+      }
+    }
   }
 
   var collection: LiveCollection<Departure> { feed.collection }
 
   func start() {
-    reading.withLock { reading in
-      guard reading == nil else { return }
+    loop.start {
       feed.setMode("notified", reason: "The station announces each change.")
       feed.show(.loading)
-      reading = Task { [station, feed] in
-        for await _ in await station.changes() {
-          let start = ContinuousClock.now
-          do {
-            feed.publish(.whole(try await station.currentDepartures()), startedAt: start)
-          } catch {
-            feed.show(
-              .failed(
-                SourceError(
-                  code: "station-unreachable",
-                  message: "the station does not answer; its departures are as last announced",
-                  underlying: error)))
-          }
-        }
+      Task { [station, weak loop] in
+        await station.onChange { [weak loop] in loop?.request() }
+        // The station did not announce earlier changes.
+        loop?.request()
       }
     }
   }

@@ -107,7 +107,7 @@ import Testing
     let feed = makeFeed([1, 2, 3, 2, 2])
     func message() -> String? { feed.collection.status.diagnostics.first?.message }
     #expect(feed.collection.status.diagnostics.map(\.code) == ["duplicate-identity"])
-    #expect(message()?.contains("the same key, 2;") == true)
+    #expect(message()?.contains("Elements 1 and 3 have the same key, 2;") == true)
     feed.publish(
       .changed(
         Changeset(deletions: [0, 1], insertions: [3]), inserted: [TestElement(3)], updated: [])
@@ -159,6 +159,13 @@ import Testing
       let isRepeated = Set(ids).count < ids.count
       let codes = feed.collection.status.diagnostics.map(\.code)
       #expect(codes == (isRepeated ? ["duplicate-identity"] : []), "seed \(seed): \(ids)")
+      // Offsets are those of the first two elements with the identity.
+      let message = feed.collection.status.diagnostics.first?.message ?? ""
+      let numbers = message.split { !$0.isNumber }.prefix(3).compactMap { Int($0) }
+      if message.hasPrefix("Elements") {
+        let offsets = ids.indices.filter { ids[$0] == numbers[2] }.prefix(2)
+        #expect(numbers.prefix(2) == offsets, "seed \(seed): \(ids), \(message)")
+      }
     }
   }
 

@@ -140,17 +140,6 @@ import Testing
     for wrong in ["", "({", "{A :b", "{A b}", ")"] { #expect(NodeTree(wrong) == nil, "\(wrong)") }
   }
 
-  @Test func `intervals between connection attempts grow to a limit, and vary`() {
-    var backoff = ConnectionBackoff()
-    var intervals: [Duration] = []
-    for _ in 0..<12 { intervals.append(backoff.failed(random: 1)) }
-    #expect(intervals.prefix(3) == [.milliseconds(50), .milliseconds(100), .milliseconds(200)])
-    #expect(intervals.last == .seconds(5))
-    #expect(backoff.failed(random: 0) == .milliseconds(2500))
-    backoff.succeeded()
-    #expect(backoff.failed(random: 1) == .milliseconds(50))
-  }
-
   @Test func `a missing library is named with the package to install`() {
     #expect {
       _ = try LibPQ.load(["libpq-of-the-tests.so.99"])

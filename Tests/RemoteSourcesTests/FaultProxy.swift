@@ -163,7 +163,7 @@ extension RemoteDataSource<Item> {
   convenience init(fast transport: any RemoteTransport) {
     self.init(
       transport, key: nil, decoding: ElementDecoding(configuring: { _ in }),
-      timing: RemoteTiming(firstPause: .microseconds(10), longestPause: .milliseconds(1)),
+      timing: RemoteTiming(backoff: Backoff(first: .microseconds(10), longest: .milliseconds(1))),
       clock: .continuous)
   }
 }

@@ -297,7 +297,7 @@ import Testing
     let recorder = SourceRecorder(
       RemoteDataSource<Sometimes>(
         proxy, key: nil, decoding: ElementDecoding(configuring: { _ in }),
-        timing: RemoteTiming(firstPause: .microseconds(10), longestPause: .milliseconds(1)),
+        timing: RemoteTiming(backoff: Backoff(first: .microseconds(10), longest: .milliseconds(1))),
         clock: .continuous))
     for _ in 0..<100 {
       try editor.step(source)
@@ -324,7 +324,7 @@ extension RemoteDataSource<JSONElement> {
   fileprivate convenience init(fastJSON transport: any RemoteTransport) {
     self.init(
       transport, key: nil, decoding: ElementDecoding(),
-      timing: RemoteTiming(firstPause: .microseconds(10), longestPause: .milliseconds(1)),
+      timing: RemoteTiming(backoff: Backoff(first: .microseconds(10), longest: .milliseconds(1))),
       clock: .continuous)
   }
 }

@@ -211,13 +211,4 @@ import Testing
       _ = machine.handle(.alive(since: "one", revision: 2, token: "one"))
     }
   }
-
-  @Test func `pauses double up to a limit, and are random`() {
-    let timing = RemoteTiming()
-    for failures in 1...100 {
-      let longest = min(timing.longestPause, timing.firstPause * (1 << min(failures - 1, 20)))
-      let pause = timing.pause(after: failures)
-      #expect(pause <= longest && pause >= longest / 2)
-    }
-  }
 }

@@ -62,7 +62,8 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   private var held: Held?
   /// The state at the last read of the whole result.
   private var lastFullState: String?
-  private var backoff = ConnectionBackoff()
+  /// The number of reads that have failed since the last success.
+  private var failures = 0
   /// The connection that a read uses.
   private let running = Locked<PostgresConnection?>(nil)
 
@@ -122,7 +123,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
           }
         }
       }
-      backoff.succeeded()
+      failures = 0
       return change
     } catch {
       throw failure(error)
@@ -411,8 +412,9 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       // Only a change of the rows can help.
       return LiveQueryError(error: error)
     default:
+      failures += 1
       return LiveQueryError(
-        error: error, retryInterval: backoff.failed(random: .random(in: 0..<1)))
+        error: error, retryInterval: Backoff.connections.pause(after: failures))
     }
   }
 }

@@ -32,14 +32,13 @@ import SwappableSources
 public final class PostgresDataSource<Element: Differentiable & Sendable>: DataSource {
   // A commit reaches the collection in four steps:
   // 1. The `ServerMonitor` finds new records, or finds that something was written.
-  // 2. `requestRead` notes the change, and the `WorkSchedule` decides when to read.
+  // 2. `requestRead` notes the change, and the `ReadLoop` decides when to read.
   // 3. `LiveQuery` reads the change in a transaction, and maps new rows to elements after it.
   // 4. The feed edits the collection.
 
   private struct State: Sendable {
     /// The number of the source at the monitor.
     var number: Int?
-    var schedule = WorkSchedule()
     var request = ReadRequest.change
     /// A Boolean value that indicates whether more than one change was reported since the last read began.
     var isBurst = false
@@ -61,7 +60,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
   let liveQuery: LiveQuery<Element>
   private let gate = TaskGate()
   private let queue = DispatchQueue(label: "swappable.postgres.source")
-  private let timer: QueueTimer
+  private let loop: ReadLoop
   private let state = Locked(State())
 
   /// The elements of the result, as a read-only collection.
@@ -108,7 +107,10 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     query = try PostgresQuery(
       sql: sql, arguments: arguments, needsUniqueColumnNames: uniqueColumnNames)
     liveQuery = LiveQuery(pool: pool, query: query, map: map)
-    timer = QueueTimer(queue: queue, clock: pool.monitor.clock)
+    // In a burst of changes, many processes read. A busy server has time for its writers between their reads.
+    loop = ReadLoop(
+      queue: queue, timer: QueueTimer(queue: queue, clock: pool.monitor.clock),
+      clock: pool.monitor.clock, longestRest: pool.monitor.intervals.polling)
     feed = SourceFeed(
       of: PostgresDataSource.self,
       location: "\(pool.connectionString.redacted): \(query.sql)")
@@ -122,17 +124,9 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
 
   /// Begins to read and to follow changes. The first observation calls this method.
   public func start() {
-    let now = pool.monitor.clock.now
-    // No run is planned: the monitor requests the first one when it listens.
-    let isFirst = state.withLock { state in
-      guard state.schedule.isStopped else { return false }
-      state.request = .everything
-      // In a burst of changes, many processes read. A busy server has time for its writers between their reads.
-      state.schedule = WorkSchedule(
-        in: .idle(restUntil: now), longestRest: pool.monitor.intervals.polling)
-      return true
-    }
-    guard isFirst else { return }
+    // The monitor requests the first read when it listens.
+    guard loop.activate({ [weak self] in self?.readLater() }) else { return }
+    state.withLock { $0.request = .everything }
     feed.show(.loading)
     let number = pool.monitor.attach { [weak self] event in self?.receive(event) }
     state.withLock { $0.number = number }
@@ -147,7 +141,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
   public func refresh() async {
     start()
     state.withLock { $0.request = max($0.request, .verification) }
-    await PostgresDataSource.read(.force) { self }
+    await PostgresDataSource.read(isForced: true) { self }
   }
 
   /// Returns how the source follows its database under the present schema, and why.
@@ -183,28 +177,20 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
   }
 
   private func requestRead(_ request: ReadRequest) {
-    let now = pool.monitor.clock.now
-    state.withLock { state in
+    let (isDue, isBurst) = state.withLock { state in
       state.request = max(state.request, request)
       // Without a connection, a change does not lead to an attempt before the next one is due.
-      if state.isOffline, request == .change { return }
+      if state.isOffline, request == .change { return (false, false) }
       state.isBurst = state.isBurst || state.isRequested
       state.isRequested = true
-      handle(.request(.init(time: now, isThrottled: state.isBurst)), at: now, &state)
+      return (true, state.isBurst)
     }
-  }
-
-  private func handle(
-    _ input: WorkSchedule.Input, at now: AnyClock.Instant, _ state: inout State
-  ) {
-    state.schedule.handle(input, at: now).perform(on: queue, timer) { [weak self] in
-      self?.readLater()
-    }
+    if isDue { loop.request(isThrottled: isBurst) }
   }
 
   private func readLater() {
     let source = WeakSource(source: self)
-    let task = Task { await PostgresDataSource.read(.due) { source.source } }
+    let task = Task { await PostgresDataSource.read { source.source } }
     state.withLock { $0.reading = task }
   }
 
@@ -216,12 +202,12 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
   ///
   /// While the server runs the query, nothing here keeps the source alive. Its release cancels the query.
   private static func read(
-    _ input: WorkSchedule.Input, _ source: @Sendable () -> PostgresDataSource?
+    isForced: Bool = false, _ source: @Sendable () -> PostgresDataSource?
   ) async {
     guard let gate = source()?.gate else { return }
     guard await gate.enter() else { return }
     defer { gate.leave() }
-    guard let (liveQuery, collection, request) = source()?.begin(input) else { return }
+    guard let (liveQuery, collection, request) = source()?.begin(isForced: isForced) else { return }
     let start = ContinuousClock.now
     let counts = liveQuery.counts
     let result: Result<SourceFeed<Element>.Contents, LiveQueryError>
@@ -234,12 +220,11 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
   }
 
   private func begin(
-    _ input: WorkSchedule.Input
+    isForced: Bool
   ) -> (LiveQuery<Element>, LiveCollection<Element>, ReadRequest)? {
-    let now = pool.monitor.clock.now
     // Begin first: a request from here on leads to another read.
+    guard loop.beginRead(isForced: isForced) else { return nil }
     return state.withLock { state in
-      guard state.schedule.handle(input, at: now) == .run else { return nil }
       defer {
         state.request = .change
         state.isRequested = false
@@ -284,7 +269,6 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
       return state.number
     }
     if let number { pool.monitor.setIsRecorded(tables?.isEmpty == false, of: number) }
-    let ended = pool.monitor.clock.now
     let isOffline =
       if case .failure(let error) = result { error.error.endsConnection } else { false }
     state.withLock { state in
@@ -292,8 +276,8 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
       state.isOffline = isOffline && retryInterval != nil
       // The changes of a read that is repeated stay unread.
       if retryInterval != nil { state.request = max(state.request, .reconnection) }
-      handle(.finished(repeatAfter: retryInterval), at: ended, &state)
     }
+    loop.finishRead(repeatAfter: retryInterval)
   }
 
   private static func state(of error: PostgresError) -> SourceStatus.State {

@@ -1,3 +1,4 @@
+import ObservableCollections
 import SwappablePrimitives
 
 /// Watches a database for the data sources of a pool, with a connection of its own.
@@ -158,7 +159,7 @@ final class ServerMonitor: Sendable {
 
   /// Connects and watches until the task is canceled. It does not keep the monitor alive while it waits.
   private static func run(_ monitor: @escaping @Sendable () -> ServerMonitor?) async {
-    var backoff = ConnectionBackoff()
+    var failures = 0
     while !Task.isCancelled {
       guard let (connect, clock) = monitor().map({ ($0.connecting, $0.clock) }) else { return }
       var connected: AnyClock.Instant?
@@ -171,10 +172,11 @@ final class ServerMonitor: Sendable {
         monitor()?.notify(.failed(error))
       }
       // A server that ends each connection soon is not asked again and again.
-      if let connected, connected.duration(to: clock.now) >= ConnectionBackoff.longest {
-        backoff.succeeded()
+      if let connected, connected.duration(to: clock.now) >= Backoff.connections.longest {
+        failures = 0
       }
-      let interval = backoff.failed(random: .random(in: 0..<1))
+      failures += 1
+      let interval = Backoff.connections.pause(after: failures)
       try? await clock.sleep(until: clock.now.advanced(by: interval), tolerance: nil)
     }
   }
@@ -253,7 +255,7 @@ final class ServerMonitor: Sendable {
     _ connectionString: ConnectionString, _ options: PostgresOptions, _ clock: AnyClock,
     _ monitor: @escaping @Sendable () -> ServerMonitor?
   ) async {
-    var backoff = ConnectionBackoff()
+    var failures = 0
     while !Task.isCancelled {
       do throws(PostgresError) {
         let session = try await PostgresSession.connect(connectionString, options: options)
@@ -277,13 +279,14 @@ final class ServerMonitor: Sendable {
         }
         // Writes before this moment are found by the next look.
         wake(true, .look)
-        backoff.succeeded()
+        failures = 0
         for await _ in wakes { wake(true, .look) }
         wake(false, .intervalChanged)
       } catch {
         if Task.isCancelled { return }
       }
-      let interval = backoff.failed(random: .random(in: 0..<1))
+      failures += 1
+      let interval = Backoff.connections.pause(after: failures)
       try? await clock.sleep(until: clock.now.advanced(by: interval), tolerance: nil)
     }
   }
@@ -430,26 +433,7 @@ extension PostgresSession {
   }
 }
 
-/// The intervals between two attempts to connect.
-///
-/// They double from 50 milliseconds to 5 seconds. Each one varies at random between half and all of it, so many
-/// processes do not connect at the same moment after a restart of the server.
-struct ConnectionBackoff: Sendable {
-  private static let first = Duration.milliseconds(50)
-  /// The longest interval. A connection that lasts as long is a success.
-  static let longest = Duration.seconds(5)
-
-  private var next = ConnectionBackoff.first
-
-  /// Counts a failure and returns the interval before the next attempt.
-  ///
-  /// - Parameter random: A number between 0 and 1.
-  mutating func failed(random: Double) -> Duration {
-    defer { next = min(next * 2, ConnectionBackoff.longest) }
-    return next * (0.5 + random / 2)
-  }
-
-  mutating func succeeded() {
-    next = ConnectionBackoff.first
-  }
+extension Backoff {
+  /// The pauses between attempts to connect. A connection that lasts as long as the longest of them is a success.
+  static let connections = Backoff(first: .milliseconds(50), longest: .seconds(5), jitter: 0.5)
 }

@@ -71,17 +71,10 @@ extension RemoteDataSource where Element == JSONElement {
 
 /// The pauses and limits of a remote source.
 struct RemoteTiming: Sendable {
-  /// The pause after the first failure. Each further failure doubles it.
-  var firstPause = Duration.milliseconds(100)
-  var longestPause = Duration.seconds(15)
+  /// The pauses after failures. They are random, so that clients do not return all at once.
+  var backoff = Backoff(first: .milliseconds(100), longest: .seconds(15), jitter: 0.5)
   /// The time after which a silent connection is given up. A server sends at least one line every 15 seconds.
   var silence = Duration.seconds(45)
   /// The maximum number of bytes of a line.
   var lineLimit = 1 << 30
-
-  /// Returns the pause after a number of failures. It is random, so that clients do not return all at once.
-  func pause(after failures: Int) -> Duration {
-    let pause = min(longestPause, firstPause * (1 << min(max(0, failures - 1), 20)))
-    return pause * Double.random(in: 0.5...1)
-  }
 }

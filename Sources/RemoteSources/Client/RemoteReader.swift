@@ -48,7 +48,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
       case .publish(let status): publish(status)
       case .show(let status): feed.show(status.state, diagnostics: status.diagnostics)
       case .pause(let failures):
-        pauseTimer.schedule(after: timing.pause(after: failures)) { [weak self] in
+        pauseTimer.schedule(after: timing.backoff.pause(after: failures)) { [weak self] in
           self?.handle(.retry)
         }
       }

@@ -1,7 +1,7 @@
 import Dispatch
 import FileWatching
+import ObservableCollections
 import SwappablePrimitives
-import SwappableSources
 
 /// Notifies the data sources of one database that it may have changed, in any process.
 ///
@@ -20,7 +20,6 @@ final class ChangeMonitor: Sendable {
     var lastClient = 0
     var clients: [Int: Client] = [:]
     var writer: Writer?
-    var schedule = WorkSchedule()
     var intervals: CheckIntervals
     var watch: DatabaseWatch.Running?
     var lastCheck: DatabaseReader.Check?
@@ -45,7 +44,7 @@ final class ChangeMonitor: Sendable {
   let clock: AnyClock
   private let watch: DatabaseWatch
   private let queue = DispatchQueue(label: "swappable.sqlite.monitor")
-  private let timer: QueueTimer
+  private let loop: ReadLoop
   private let state: Locked<State>
 
   /// Creates a monitor of a database.
@@ -63,7 +62,9 @@ final class ChangeMonitor: Sendable {
     self.reader = Locked(reader)
     self.clock = clock
     readers = ReaderPool(like: reader, clock: clock)
-    timer = QueueTimer(clock: clock)
+    loop = ReadLoop(queue: queue, timer: QueueTimer(clock: clock), clock: clock) {
+      StartLimiter.checks.start(on: $0, $1)
+    }
     self.watch = watch
     state = Locked(State(intervals: CheckIntervals(steady: interval)))
   }
@@ -152,16 +153,16 @@ final class ChangeMonitor: Sendable {
 
   /// Plans checks after a hint that files were written.
   func hint() {
-    guard !state.withLock({ $0.schedule.isRequested && $0.intervals.isRestarted }) else { return }
+    guard !(loop.isRequested && state.withLock { $0.intervals.isRestarted }) else { return }
     let isWAL = isWAL
     let now = clock.now
-    state.withLock { state in
+    let pause = state.withLock { state in
       state.intervals.restart(isWAL: isWAL)
-      let pause = CheckIntervals.first(
+      return CheckIntervals.first(
         isWAL: isWAL, sinceCommit: state.lastCommit?.duration(to: now),
         sinceChange: state.lastChange?.duration(to: now))
-      handle(.request(.init(time: now.advanced(by: pause))), at: now, &state)
     }
+    loop.request(after: pause, isThrottled: false)
   }
 
   /// A Boolean value that indicates whether the database has a write-ahead log. Reading then never
@@ -174,44 +175,30 @@ final class ChangeMonitor: Sendable {
   private func startOrStop() {
     // A database in memory has no other writers.
     guard let path else { return }
-    let (isWanted, isStopped) = state.withLock { (!$0.clients.isEmpty, $0.schedule.isStopped) }
-    guard isWanted == isStopped else { return }
-    let now = clock.now
+    let isWanted = state.withLock { !$0.clients.isEmpty }
+    guard isWanted == loop.isStopped else { return }
     if isWanted {
       let watch = watch.start(path) { [weak self] in self?.hint() }
       state.withLock { state in
         state.watch = watch
         // Forget the last check: no client was notified of the changes since then.
         state.lastCheck = nil
-        handle(.start, at: now, &state)
       }
+      _ = loop.activate { [weak self] in self?.checkIfDue() }
+      loop.request(isThrottled: false)
     } else {
-      let watch = state.withLock { state in
-        handle(.stop, at: now, &state)
-        return state.watch.take()
-      }
-      watch?.end()
+      loop.stop()
+      state.withLock { $0.watch.take() }?.end()
     }
-  }
-
-  private func handle(
-    _ input: WorkSchedule.Input, at now: AnyClock.Instant, _ state: inout State
-  ) {
-    state.schedule.handle(input, at: now)
-      .perform(on: queue, timer, .checks) { [weak self] in self?.checkIfDue() }
   }
 
   /// Runs a planned check. Runs on `queue`.
   private func checkIfDue() {
-    let begun = clock.now
-    guard state.withLock({ $0.schedule.handle(.due, at: begun) }) == .run else { return }
+    guard loop.beginRead() else { return }
     if !state.withLock({ $0.isLogShort }) { _ = check(for: nil) }
-    let ended = clock.now
-    state.withLock { state in
-      // After a hint, the requested check comes first.
-      let interval = state.schedule.isRequested ? nil : state.intervals.next()
-      handle(.finished(repeatAfter: interval), at: ended, &state)
-    }
+    // After a hint, the requested check comes first.
+    let interval = loop.isRequested ? nil : state.withLock { $0.intervals.next() }
+    loop.finishRead(repeatAfter: interval)
   }
 
   /// Checks the database, and notifies the clients, except one, if the result is new.

@@ -99,7 +99,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   private let cancellation: QueryCancellation
   private var maintainer: (any ResultMaintainer<Element>)?
   private var schema: Schema?
-  private var retry = RetryBackoff()
+  private var failures = ReadFailures()
   /// The version of the last read, and the error that makes its result unusable.
   private var lastRead: (version: DatabaseReader.Version, error: SQLiteError?)?
   /// How many losses of the write-ahead log were reported, or `nil` before the first read.
@@ -156,7 +156,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     }
     reportedLosses = version.lostLogs
     if let lastRead, lastRead.version == version {
-      retry.succeeded()
+      failures = ReadFailures()
       if let error = lastRead.error { throw LiveQueryError(error: error) }
       return .same
     }
@@ -182,7 +182,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       guard let change = try maintainer.readWrittenRows(shown, map) else { return nil }
       counts.written += 1
       lastRead?.error = nil
-      retry.succeeded()
+      failures = ReadFailures()
       return .success(change)
     } catch {
       let error = located(error)
@@ -202,7 +202,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       let change = try reader.finishRead(shown, map)
       // Store the version only after the mapping has succeeded. Until then, the known rows are older.
       lastRead = (version, nil)
-      retry.succeeded()
+      failures = ReadFailures()
       monitor.noteLog(isShort: false)
       return change
     } catch {
@@ -210,7 +210,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       maintainer?.forgetWriter()
       let error = located(error)
       lastRead = (version, error)
-      retry.succeeded()
+      failures = ReadFailures()
       throw LiveQueryError(error: error)
     }
   }
@@ -274,7 +274,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   private func isTransient(_ error: SQLiteError) -> Bool {
     switch error.code {
     case .missing, .directory, .moved, .notADatabase: true
-    default: RetryBackoff.applies(to: error)
+    default: error.mayPass
     }
   }
 
@@ -283,8 +283,8 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     if error.isLostLog { monitor.noteLog(isShort: true) }
     return LiveQueryError(
       error: error.located(path: monitor.path, sql: nil),
-      retryInterval: isTransient(error) ? retry.failed(at: now) : nil,
-      isReported: !RetryBackoff.applies(to: error) || retry.isReported(at: now))
+      retryInterval: isTransient(error) ? failures.add(at: now) : nil,
+      isReported: !error.mayPass || failures.isReported(at: now))
   }
 
   private func located(_ error: SQLiteError) -> SQLiteError {

@@ -55,14 +55,13 @@ import SwappableSources
 public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSource {
   // A commit reaches the collection in four steps:
   // 1. A `SQLiteConnection` reports its commit, or the `ChangeMonitor` finds the commit of another writer.
-  // 2. `requestRead` notes the change, and the `WorkSchedule` decides when to read.
+  // 2. `requestRead` notes the change, and the `ReadLoop` decides when to read.
   // 3. `LiveQuery` reads the change in a transaction, and maps new rows to elements after it.
   // 4. The feed edits the collection.
 
   private struct State: Sendable {
     /// The number of the source at the monitor.
     var number: Int?
-    var schedule = WorkSchedule()
     var unread = UnreadChanges()
   }
 
@@ -73,7 +72,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   private let liveQuery: LiveQuery<Element>
   private let queue = DispatchQueue(label: "swappable.sqlite.source")
   private let state = Locked(State())
-  private let timer: QueueTimer
+  private let loop: ReadLoop
 
   /// The elements of the result, as a read-only collection.
   public var collection: LiveCollection<Element> { feed.collection }
@@ -151,7 +150,9 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   ) throws(SQLiteError) {
     self.monitor = monitor
     self.query = query
-    timer = QueueTimer(clock: monitor.clock)
+    loop = ReadLoop(queue: queue, timer: QueueTimer(clock: monitor.clock), clock: monitor.clock) {
+      StartLimiter.reads.start(on: $0, $1)
+    }
     liveQuery = LiveQuery(monitor: monitor, query: query, tracking: tracking, map: map)
     var state = SourceStatus.State.idle
     do throws(SQLiteError) {
@@ -176,19 +177,15 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
 
   /// Begins to read and to follow changes. The first observation calls this method.
   public func start() {
-    let now = monitor.clock.now
-    let action = state.withLock { $0.schedule.handle(.start, at: now) }
-    guard action != .none else { return }
+    guard loop.activate({ [weak self] in SQLiteDataSource.read { self } }) else { return }
     feed.show(.loading)
     let number = monitor.attach { [weak self] changes in self?.requestRead(including: changes) }
     state.withLock { state in
       state.number = number
       state.unread.note(.all)
-      action.perform(on: queue, timer, .reads) { [weak self] in SQLiteDataSource.read(.due) { self }
-      }
-      // A concurrent `refresh()` may have read before the monitor was attached. Read again then.
-      handle(.request(.init(time: now)), at: now, &state)
     }
+    // A concurrent `refresh()` may have read before the monitor was attached. Read again then.
+    loop.request(isThrottled: false)
   }
 
   /// Reads now, and waits until all commits before the call are delivered.
@@ -203,7 +200,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
       StartLimiter.reads.start(on: queue) { [self] in
         state.withLock { $0.unread.note(.all) }
         liveQuery.forgetError()
-        SQLiteDataSource.read(.force) { self }
+        SQLiteDataSource.read(isForced: true) { self }
         continuation.resume()
       }
     }
@@ -222,19 +219,12 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   // MARK: Reading
 
   private func requestRead(including changes: UnreadChanges.Extent) {
-    let now = monitor.clock.now
-    state.withLock { state in
+    let isBurst = state.withLock { state in
       state.unread.note(changes)
-      // In a burst, leave most of the time to the writer.
-      handle(.request(.init(time: now, isThrottled: state.unread.isBurst)), at: now, &state)
+      return state.unread.isBurst
     }
-  }
-
-  private func handle(
-    _ input: WorkSchedule.Input, at now: AnyClock.Instant, _ state: inout State
-  ) {
-    state.schedule.handle(input, at: now)
-      .perform(on: queue, timer, .reads) { [weak self] in SQLiteDataSource.read(.due) { self } }
+    // In a burst, leave most of the time to the writer.
+    loop.request(isThrottled: isBurst)
   }
 
   /// A read that has begun. It does not keep the source alive.
@@ -255,23 +245,19 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   /// Reads the changes and publishes them, if a read is due or forced. Runs on `queue`.
   ///
   /// While SQLite runs the query, nothing here keeps the source alive. Its release interrupts the query.
-  private static func read(_ input: WorkSchedule.Input, _ source: () -> SQLiteDataSource?) {
-    guard let reading = source()?.begin(input) else { return }
+  private static func read(isForced: Bool = false, _ source: () -> SQLiteDataSource?) {
+    guard let reading = source()?.begin(isForced: isForced) else { return }
     let result = Result { () throws(LiveQueryError) in try reading.run() }
     source()?.finish(reading, result)
   }
 
-  private func begin(_ input: WorkSchedule.Input) -> Reading? {
-    let now = monitor.clock.now
+  private func begin(isForced: Bool) -> Reading? {
     // Begin first: a request from here on leads to another read.
-    return state.withLock { state -> (changes: UnreadChanges.Extent, number: Int?)? in
-      guard state.schedule.handle(input, at: now) == .run else { return nil }
-      return (state.unread.beginRead(), state.number)
-    }.map { changes, number in
-      Reading(
-        liveQuery: liveQuery, collection: feed.collection, changes: changes, number: number,
-        start: .now, counts: liveQuery.counts)
-    }
+    guard loop.beginRead(isForced: isForced) else { return nil }
+    let (changes, number) = state.withLock { ($0.unread.beginRead(), $0.number) }
+    return Reading(
+      liveQuery: liveQuery, collection: feed.collection, changes: changes, number: number,
+      start: .now, counts: liveQuery.counts)
   }
 
   private func finish(
@@ -293,12 +279,9 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
       }
       retryInterval = error.retryInterval
     }
-    let ended = monitor.clock.now
-    state.withLock { state in
-      // The changes of a read that is repeated stay unread.
-      if retryInterval != nil { state.unread.note(.all) }
-      handle(.finished(repeatAfter: retryInterval), at: ended, &state)
-    }
+    // The changes of a read that is repeated stay unread.
+    if retryInterval != nil { state.withLock { $0.unread.note(.all) } }
+    loop.finishRead(repeatAfter: retryInterval)
   }
 
   private var diagnostics: [SourceStatus.Diagnostic] {

@@ -1,3 +1,5 @@
+public import ObservableCollections
+
 /// A policy for repeating a failed operation: the number of retries and the pauses between them.
 ///
 ///     RetryPolicy(retries: 5)                  // after 0.5, 1, 2, 4 and 8 seconds
@@ -5,14 +7,8 @@
 public struct RetryPolicy: Sendable {
   /// The number of retries after the first failure.
   public var retries: Int
-  /// The pause before the first retry.
-  public var firstPause: Duration
-  /// The factor by which each pause is longer than the previous one.
-  public var factor: Double
-  /// The longest pause.
-  public var longestPause: Duration
-  /// The random part of each pause, from 0 to 1. It spreads the retries of many clients.
-  public var jitter: Double
+  /// The pauses before the retries.
+  public var backoff: Backoff
   /// Returns a Boolean value that indicates whether an operation that threw this error is repeated.
   public var isRetried: @Sendable (any Error) -> Bool
 
@@ -23,44 +19,15 @@ public struct RetryPolicy: Sendable {
   ///
   /// - Parameters:
   ///   - retries: The number of retries after the first failure, at least 0.
-  ///   - firstPause: The pause before the first retry, at least zero.
-  ///   - factor: The factor by which each pause is longer than the previous one, at least 1.
-  ///   - longestPause: The longest pause.
-  ///   - jitter: The random part of each pause, from 0 to 1.
+  ///   - backoff: The pauses before the retries.
   ///   - isRetried: Decides if an operation that threw this error is repeated. An operation that
   ///     threw a `CancellationError` is never repeated.
   public init(
-    retries: Int, firstPause: Duration = .milliseconds(500), factor: Double = 2,
-    longestPause: Duration = .seconds(60), jitter: Double = 0,
+    retries: Int, backoff: Backoff = Backoff(),
     isRetried: @escaping @Sendable (any Error) -> Bool = { _ in true }
   ) {
     precondition(retries >= 0, "retries must be at least 0, but is \(retries)")
-    precondition(firstPause >= .zero, "firstPause must be at least 0 seconds, but is \(firstPause)")
-    precondition(factor >= 1, "factor must be at least 1, but is \(factor)")
-    precondition(
-      (0...1).contains(jitter), "jitter must be in 0...1, but is \(jitter)")
-    self.retries = retries
-    self.firstPause = firstPause
-    self.factor = factor
-    self.longestPause = longestPause
-    self.jitter = jitter
-    self.isRetried = isRetried
-  }
-
-  /// Returns the pause before a retry.
-  ///
-  /// - Parameter retry: The index of the retry, beginning with 0.
-  func pause(before retry: Int) -> Duration {
-    var pause = firstPause.inSeconds
-    let longest = longestPause.inSeconds
-    var growths = factor == 1 || pause == 0 ? 0 : retry
-    while growths > 0 && pause < longest {
-      pause *= factor
-      growths -= 1
-    }
-    pause = min(pause, longest)
-    if jitter > 0 { pause *= 1 - .random(in: 0...min(jitter, 1)) }
-    return .seconds(pause)
+    (self.retries, self.backoff, self.isRetried) = (retries, backoff, isRetried)
   }
 
   /// Performs an operation until it succeeds or the policy gives up.
@@ -80,15 +47,8 @@ public struct RetryPolicy: Sendable {
         guard retry < retries, !Task.isCancelled, !(error is CancellationError), isRetried(error)
         else { throw error }
       }
-      try await clock.sleep(for: pause(before: retry))
       retry += 1
+      try await clock.sleep(for: backoff.pause(after: retry))
     }
-  }
-}
-
-extension Duration {
-  fileprivate var inSeconds: Double {
-    let (seconds, attoseconds) = components
-    return Double(seconds) + Double(attoseconds) * 1e-18
   }
 }

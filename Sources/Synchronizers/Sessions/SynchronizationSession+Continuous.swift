@@ -1,4 +1,4 @@
-import ObservableCollections
+public import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 
@@ -20,7 +20,7 @@ extension SynchronizationSession {
   public func synchronizeContinuously(
     every interval: Duration = .seconds(60), afterEdit delay: Duration = .seconds(1),
     afterFailure failures: RetryPolicy = RetryPolicy(
-      retries: .max, firstPause: .seconds(1), longestPause: .seconds(300), jitter: 0.2)
+      retries: .max, backoff: Backoff(first: .seconds(1), longest: .seconds(300), jitter: 0.2))
   ) async {
     let edits = EditCounter()
     let observation = client.observe { _ in edits.increment() }
@@ -34,8 +34,8 @@ extension SynchronizationSession {
         isDone = true
       } catch let error as SynchronizationError where error.code != .cancelled {
         if failureCount < failures.retries, failures.isRetried(error.underlying ?? error) {
-          try? await core.options.clock.sleep(for: failures.pause(before: failureCount))
           failureCount += 1
+          try? await core.options.clock.sleep(for: failures.backoff.pause(after: failureCount))
           continue
         }
       } catch {}

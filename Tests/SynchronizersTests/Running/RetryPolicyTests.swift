@@ -5,54 +5,8 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct RetryPolicyTests {
-  private func pauses(_ policy: RetryPolicy, _ count: Int) -> [Duration] {
-    (0..<count).map { policy.pause(before: $0) }
-  }
-
-  @Test func `pauses grow up to the longest pause`() {
-    let policy = RetryPolicy(
-      retries: 9, firstPause: .seconds(1), factor: 3, longestPause: .seconds(20))
-    #expect(
-      pauses(policy, 5) == [.seconds(1), .seconds(3), .seconds(9), .seconds(20), .seconds(20)])
-    #expect(policy.pause(before: .max) == .seconds(20))
-  }
-
-  @Test func `the default doubles from half a second to a minute`() {
-    let policy = RetryPolicy(retries: 5)
-    #expect(
-      pauses(policy, 5)
-        == [.milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(8)])
-    #expect(policy.pause(before: 7) == .seconds(60))
-  }
-
-  @Test func `a factor of one keeps the pause`() {
-    let constant = RetryPolicy(retries: 9, firstPause: .seconds(2), factor: 1)
-    #expect(constant.pause(before: .max) == .seconds(2))
-    let none = RetryPolicy(retries: 9, firstPause: .zero)
-    #expect(none.pause(before: .max) == .zero)
-    let long = RetryPolicy(retries: 1, firstPause: .seconds(9), longestPause: .seconds(5))
-    #expect(long.pause(before: 0) == .seconds(5))
-  }
-
-  @Test func `a huge factor does not overflow`() {
-    let policy = RetryPolicy(retries: 9, firstPause: .seconds(1), factor: 1e300)
-    #expect(pauses(policy, 4) == [.seconds(1)] + Array(repeating: .seconds(60), count: 3))
-  }
-
-  @Test func `the jitter randomizes its part of a pause`() {
-    let policy = RetryPolicy(retries: 9, firstPause: .seconds(4), jitter: 0.25)
-    let pauses = (0..<200).map { _ in policy.pause(before: 0) }
-    #expect(pauses.allSatisfy { $0 >= .seconds(3) && $0 <= .seconds(4) })
-    #expect(Set(pauses).count > 1)
-  }
-
-  @Test func `invalid values trap`() async {
+  @Test func `a negative number of retries traps`() async {
     await #expect(processExitsWith: .failure) { _ = RetryPolicy(retries: -1) }
-    await #expect(processExitsWith: .failure) { _ = RetryPolicy(retries: 1, factor: 0.5) }
-    await #expect(processExitsWith: .failure) { _ = RetryPolicy(retries: 1, jitter: 2) }
-    await #expect(processExitsWith: .failure) {
-      _ = RetryPolicy(retries: 1, firstPause: .seconds(-1))
-    }
   }
 
   @Test func `an operation succeeds after retries or throws the last error`() async throws {

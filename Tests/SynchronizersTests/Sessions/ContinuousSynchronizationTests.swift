@@ -43,7 +43,7 @@ import TestSupport
       task = Task { [session] in
         await session.synchronizeContinuously(
           every: .seconds(60), afterEdit: .seconds(2),
-          afterFailure: RetryPolicy(retries: 3, firstPause: .seconds(1)))
+          afterFailure: RetryPolicy(retries: 3, backoff: Backoff(first: .seconds(1))))
       }
     }
 

@@ -343,7 +343,8 @@ import TestSupport
     let clock = ManualClock()
     let client = try await Client.inStep(
       "A", remote,
-      options: .init(retry: RetryPolicy(retries: 1, firstPause: .seconds(3)), clock: clock))
+      options: .init(
+        retry: RetryPolicy(retries: 1, backoff: Backoff(first: .seconds(3))), clock: clock))
     try await client.edit("A X")
     client.trap.at(.fetch, .before) {
       client.trap.at(.push, .after) { throw Refusal() }

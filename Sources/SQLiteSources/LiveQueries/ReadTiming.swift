@@ -1,19 +1,8 @@
 import Dispatch
 import FileWatching
+import ObservableCollections
 import SwappablePrimitives
 import SwappableSQLite3
-import SwappableSources
-
-extension WorkSchedule.Action {
-  /// Performs the action, except `run`. The work runs on the queue when the limiter admits it. Until then, it uses no
-  /// thread.
-  func perform(
-    on queue: DispatchQueue, _ timer: QueueTimer, _ limiter: StartLimiter,
-    _ work: @escaping @Sendable () -> Void
-  ) {
-    perform(on: queue, timer, startingBy: { limiter.start(on: $0, $1) }, work)
-  }
-}
 
 // Hundreds of databases need a check at the same time, and hundreds of sources a read. With a thread
 // each, they would use up the threads that the system has for queues.
@@ -32,7 +21,7 @@ extension QueueTimer {
   /// The queue on which all timers fire. They only start work on other queues.
   private static let queue = DispatchQueue(label: "swappable.sqlite.timers")
 
-  /// Creates a timer that starts the work of a schedule.
+  /// Creates a timer that starts reads.
   convenience init(clock: AnyClock) {
     self.init(queue: QueueTimer.queue, clock: clock)
   }
@@ -126,43 +115,36 @@ struct CheckIntervals: Sendable {
   }
 }
 
-/// The intervals after which a data source tries again to read, for example while another connection
-/// holds a lock.
-struct RetryBackoff: Sendable {
-  private static let milliseconds = [1, 2, 5, 10, 20, 50, 100]
+/// The reads of a data source that have failed one after another, for example while another connection holds a lock.
+struct ReadFailures: Sendable {
+  private static let backoff = Backoff(first: .milliseconds(1), longest: .milliseconds(250))
 
   /// Failures that are shorter than this are not reported.
   private static let patience = Duration.seconds(1)
 
-  private var attempts = 0
-  private var firstFailure: AnyClock.Instant?
+  private var count = 0
+  private var first: AnyClock.Instant?
 
   /// Returns a Boolean value that indicates whether reads have failed for so long that the failure is
   /// reported.
   func isReported(at now: AnyClock.Instant) -> Bool {
-    guard let firstFailure else { return false }
-    return firstFailure.duration(to: now) >= RetryBackoff.patience
+    first.map { $0.duration(to: now) >= ReadFailures.patience } ?? false
   }
 
   /// Counts a failure and returns the interval before the next attempt.
-  mutating func failed(at now: AnyClock.Instant) -> Duration {
-    defer { attempts += 1 }
-    firstFailure = firstFailure ?? now
-    let milliseconds = RetryBackoff.milliseconds
-    return .milliseconds(attempts < milliseconds.count ? milliseconds[attempts] : 250)
+  mutating func add(at now: AnyClock.Instant) -> Duration {
+    count += 1
+    first = first ?? now
+    return ReadFailures.backoff.pause(after: count)
   }
+}
 
-  mutating func succeeded() {
-    attempts = 0
-    firstFailure = nil
-  }
-
-  /// Returns a Boolean value that indicates whether an error may pass without a visible change of the
-  /// database.
-  static func applies(to error: SQLiteError) -> Bool {
-    switch error.code {
+extension SQLiteError {
+  /// A Boolean value that indicates whether the error may pass without a visible change of the database.
+  var mayPass: Bool {
+    switch code {
     // A value that is too big stays too big.
-    case .other: error.primaryResultCode != SQLITE_TOOBIG
+    case .other: primaryResultCode != SQLITE_TOOBIG
     case .busy, .inputOutput, .cannotOpen, .readOnly, .full: true
     default: false
     }

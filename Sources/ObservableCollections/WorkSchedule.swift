@@ -1,7 +1,6 @@
-package import Dispatch
 package import SwappablePrimitives
 
-/// Decides when work runs: the checks of a change monitor, or the reads of a data source.
+/// Decides when a ``ReadLoop`` reads.
 ///
 /// This is a pure state machine without a clock or a timer. Its owner guards it with a lock, passes in
 /// the time, and performs the actions. `handle(_:at:)` is the table of states and inputs, and
@@ -37,7 +36,6 @@ package struct WorkSchedule: Sendable {
   }
 
   package enum Input: Hashable, Sendable {
-    /// Starts the work with a first run.
     case start
     case stop
     case request(Request)
@@ -84,8 +82,8 @@ package struct WorkSchedule: Sendable {
   package mutating func handle(_ input: Input, at now: Instant) -> Action {
     switch (state, input) {
     case (.stopped, .start):
-      state = .requested
-      return .schedule(after: .zero)
+      state = .idle(restUntil: now)
+      return .none
     case (.stopped, _), (_, .start):
       return .none
     case (_, .stop):
@@ -127,31 +125,5 @@ package struct WorkSchedule: Sendable {
     state = .requested
     let time = request.isThrottled ? max(request.time, restUntil) : request.time
     return .schedule(after: max(now.duration(to: time), .zero))
-  }
-}
-
-extension WorkSchedule.Action {
-  /// Performs the action, except `run`, which the caller performs itself.
-  ///
-  /// Call this method under the lock that guards the schedule. Otherwise an old interval may replace a
-  /// new one.
-  ///
-  /// - Parameters:
-  ///   - queue: The queue of the work.
-  ///   - timer: The timer of the schedule.
-  ///   - start: A closure that runs the work on the queue, now or when there is a thread for it.
-  ///   - work: The work, which reports `due`.
-  package func perform(
-    on queue: DispatchQueue, _ timer: QueueTimer,
-    startingBy start: @escaping @Sendable (DispatchQueue, @escaping @Sendable () -> Void) -> Void =
-      { $0.async(execute: $1) },
-    _ work: @escaping @Sendable () -> Void
-  ) {
-    switch self {
-    case .none, .run: break
-    case .schedule(.zero): start(queue, work)
-    case .schedule(let interval): timer.schedule(after: interval) { start(queue, work) }
-    case .cancel: timer.cancel()
-    }
   }
 }
