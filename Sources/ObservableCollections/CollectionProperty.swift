@@ -87,7 +87,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
   /// - Parameters:
   ///   - elements: The new contents. Elements of the same identity are kept.
   ///   - status: The new status.
-  package func publish(_ elements: some Sequence<Element>, status: SourceStatus) {
+  public func publish(_ elements: some Sequence<Element>, status: SourceStatus) {
     edit { draft in
       draft.replace(with: elements)
       draft.newStatus = status
