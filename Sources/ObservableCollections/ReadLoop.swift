@@ -87,7 +87,7 @@ public final class ReadLoop: Sendable {
   /// Reads as soon as possible, because something has changed.
   ///
   /// The first request after a pause leads to a read at once. While requests arrive in quick succession, the loop rests
-  /// after each read for eight times the duration of the read, but for 0.1 seconds at most. Before ``start()``, this
+  /// after each read for eight times the duration of the read, but for 0.1 seconds at most. Before ``start(_:)``, this
   /// method does nothing.
   public func request() { request(isThrottled: true) }
 
