@@ -16,7 +16,7 @@ final class EventPrinter: @unchecked Sendable {
   private let source: any DataSource<JSONElement>
   private let output: Output
   private let options: WatchOptions
-  private let commands: CommandRunner?
+  private let commands: ExecRunner?
   private var duplicates = DuplicateKeys()
   /// The status that the reader knows. After an initial event, it is `loaded`.
   private var shown = ShownStatus(state: SourceStatus.loaded.state.name, message: nil)
@@ -25,7 +25,7 @@ final class EventPrinter: @unchecked Sendable {
     self.source = source
     self.output = output
     self.options = options
-    commands = options.execution.map { CommandRunner($0.command) }
+    commands = options.execution.map { ExecRunner($0.command) }
   }
 
   /// Prints an event. Call this method on the queue.

@@ -8,7 +8,7 @@ import SwappablePrimitives
 ///
 /// The command belongs to a process group of its own. When the program ends, it ends all processes of
 /// these groups, also those that a command has left running.
-final class CommandRunner: Sendable {
+final class ExecRunner: Sendable {
   /// The time between the request to end and the forced end.
   private static let grace = Duration.seconds(2)
 
@@ -32,7 +32,7 @@ final class CommandRunner: Sendable {
   ///   - event: The event, whose numbers are in the environment of the command.
   ///   - input: The standard input of the command.
   func run(for event: CollectionEvent<JSONElement>, input: [UInt8]) {
-    let environment = CommandRunner.variables(of: event)
+    let environment = ExecRunner.variables(of: event)
     let revision = environment["LIVELIST_REVISION", default: ""]
     var isReported = false
     while true {
@@ -43,7 +43,7 @@ final class CommandRunner: Sendable {
         let status = wait(for: process)
         // The program itself has ended the command.
         if state.withLock({ $0.isEnding }) { Program.waitForEnd() }
-        if let failure = CommandRunner.failure(status) {
+        if let failure = ExecRunner.failure(status) {
           Program.report("the command \(failure) at revision \(revision)")
         }
         return
@@ -137,9 +137,9 @@ final class CommandRunner: Sendable {
       kill(-group, SIGTERM)
       kill(-group, SIGCONT)
     }
-    if CommandRunner.haveEnded(groups) { return }
+    if ExecRunner.haveEnded(groups) { return }
     for group in groups { kill(-group, SIGKILL) }
-    _ = CommandRunner.haveEnded(groups)
+    _ = ExecRunner.haveEnded(groups)
   }
 
   /// Waits until groups have no processes.
