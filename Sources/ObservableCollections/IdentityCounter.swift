@@ -1,10 +1,10 @@
-import Diffing
+package import Diffing
 
 /// Finds identities that several elements have.
 ///
 /// Identities are counted by hashes of at least 63 bits with a new random seed. A collision would only cause a wrong
 /// diagnostic.
-struct IdentityCounter<Element: Differentiable & Sendable> {
+package struct IdentityCounter<Element: Differentiable & Sendable> {
   private struct Repeated {
     let identifier: Element.DifferenceIdentifier
     var count: Int
@@ -22,6 +22,10 @@ struct IdentityCounter<Element: Differentiable & Sendable> {
   private var told: UInt64?
   /// The offsets of the first two elements with that identity, if they are still known.
   private var offsets: (Int, Int)?
+  /// The hash of the identity whose offsets were looked for last.
+  private var located: UInt64?
+
+  package init() {}
 
   /// Counts the elements of new contents.
   ///
@@ -31,7 +35,7 @@ struct IdentityCounter<Element: Differentiable & Sendable> {
   ///   - result: The contents after.
   /// - Complexity: O(*k*) for *k* changed elements, or O(*n*) if the old contents are not counted or an identity becomes
   ///   the first that occurs more than once.
-  mutating func count(
+  package mutating func count(
     _ new: SourceFeed<Element>.Contents, from old: Snapshot<Element>, to result: Snapshot<Element>
   ) {
     switch new {
@@ -54,19 +58,19 @@ struct IdentityCounter<Element: Differentiable & Sendable> {
       if replacesLast, let last = old.last { remove(last) }
       add(elements)
     }
-    let isTold = told.map { repeated[$0] != nil } ?? false
-    if !isTold { told = repeated.first?.key }
+    if repeatedIdentity == nil { told = repeated.first?.key }
+    let isLocated = located == told
     switch new {
-    case .same where isTold, .appended where isTold: break
-    case .changed where isTold: offsets = nil
+    case .same where isLocated, .appended where isLocated: break
+    case .changed where isLocated: offsets = nil
     case .same, .whole, .changed, .appended: findOffsets(in: result)
     }
     counted = result
   }
 
   private mutating func findOffsets(in contents: Snapshot<Element>) {
-    offsets = nil
-    guard let identifier = told.flatMap({ repeated[$0] })?.identifier else { return }
+    (offsets, located) = (nil, told)
+    guard let identifier = repeatedIdentity else { return }
     var first: Int?
     for (offset, element) in contents.enumerated()
     where element.differenceIdentifier == identifier {
@@ -95,16 +99,23 @@ struct IdentityCounter<Element: Differentiable & Sendable> {
       if known.insert(hash) { continue }
       repeated[hash, default: Repeated(identifier: element.differenceIdentifier, count: 1)].count +=
         1
+      // The first one, so the diagnostic is the same each time.
+      if repeatedIdentity == nil { told = hash }
     }
+  }
+
+  /// An identity of several elements, or `nil` if all identities are unique.
+  package var repeatedIdentity: Element.DifferenceIdentifier? {
+    told.flatMap { repeated[$0] }?.identifier
   }
 
   /// A diagnostic that names an identity of several elements, or `nil` if all identities are unique.
   var diagnostic: SourceStatus.Diagnostic? {
-    told.flatMap { repeated[$0] }.map { entry in
+    repeatedIdentity.map { identity in
       let elements = offsets.map { "Elements \($0) and \($1)" } ?? "Several elements"
       return SourceStatus.Diagnostic(
         code: "duplicate-identity",
-        message: "\(elements) have the same key, \(entry.identifier); "
+        message: "\(elements) have the same key, \(identity); "
           + "a change of one may be reported for the other.")
     }
   }

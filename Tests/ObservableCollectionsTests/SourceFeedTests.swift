@@ -103,6 +103,18 @@ import Testing
 
   // MARK: Duplicate identities
 
+  @Test func `a remark names the identity that is repeated first`() {
+    let feed = makeFeed([1, 7, 7, 1, 5, 5])
+    func message() -> String? { feed.collection.status.diagnostics.first?.message }
+    #expect(message()?.contains("Elements 1 and 2 have the same key, 7;") == true)
+    feed.publish(.whole([4, 4].map { TestElement($0) }))
+    feed.publish(.appended([9, 9, 8, 8].map { TestElement($0) }))
+    #expect(message()?.contains("Elements 0 and 1 have the same key, 4;") == true)
+    feed.publish(.whole([TestElement(4)]))
+    feed.publish(.appended([9, 9, 8, 8].map { TestElement($0) }))
+    #expect(message()?.contains("Elements 1 and 2 have the same key, 9;") == true)
+  }
+
   @Test func `a remark names an identity while it is repeated`() {
     let feed = makeFeed([1, 2, 3, 2, 2])
     func message() -> String? { feed.collection.status.diagnostics.first?.message }
