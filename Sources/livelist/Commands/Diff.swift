@@ -74,13 +74,11 @@ struct Diff {
   private func warnOfDuplicates(
     _ sides: (SourceSpecification, any DataSource<JSONElement>, Snapshot<JSONElement>)...
   ) {
-    var duplicates = DuplicateKeys()
+    var warnings = KeyWarnings()
     for (specification, source, snapshot) in sides {
       // Without --fields, the selected elements have the keys of the source.
       let isUnique = !options.selection.changesElements && specification.hasUniqueKeys(source)
-      if let key = duplicates.firstNew(inNewSource: snapshot, isUnique: isUnique) {
-        DuplicateKeys.warn(key)
-      }
+      warnings.check(snapshot, isUnique: isUnique)
     }
   }
 

@@ -18,10 +18,10 @@ struct Merge {
       lists.append(try await source.completeSnapshot())
       source.reportFailure()
     }
-    var duplicates = DuplicateKeys()
+    var warnings = KeyWarnings()
     for ((specification, source), list) in zip(zip(sources, opened), lists) {
-      let isUnique = specification.hasUniqueKeys(source)
-      try checkKeys(of: list, specification, isUnique: isUnique, &duplicates)
+      warnings.check(list, isUnique: specification.hasUniqueKeys(source))
+      try checkKeys(of: list, specification)
     }
 
     let merge = ThreeWayMerge(base: lists[0], mine: lists[1], theirs: lists[2]) {
@@ -46,12 +46,8 @@ struct Merge {
   /// Without a key, an object is identified by its whole content. If both sides edited such an
   /// object, the result would contain both versions.
   private func checkKeys(
-    of list: Snapshot<JSONElement>, _ source: SourceSpecification, isUnique: Bool,
-    _ duplicates: inout DuplicateKeys
+    of list: Snapshot<JSONElement>, _ source: SourceSpecification
   ) throws(LivelistError) {
-    if let key = duplicates.firstNew(inNewSource: list, isUnique: isUnique) {
-      DuplicateKeys.warn(key)
-    }
     guard options.sources.key == nil, !source.hasOwnKey,
       let offset = list.firstIndex(where: { $0.utf8.first == UInt8(ascii: "{") })
     else { return }

@@ -105,14 +105,11 @@ struct Watch {
         case .swap(let specification):
           let old = container.source
           let source = try swaps.swap(to: specification) { [selection = options.selection] in
-            printer.sourceChanged(to: shown.snapshot)
             selection.reportMistakes(in: container.snapshot)
           }
           refusals = [old, source].flatMap { container.observeRefusals(of: $0, printer) }
         case .cancel: try swaps.cancel()
-        case .accept:
-          try refusedChange(of: container).accept()
-          printer.sourceChanged(to: shown.snapshot)
+        case .accept: try refusedChange(of: container).accept()
         case .reject: try refusedChange(of: container).reject()
         case nil: break
         }

@@ -89,10 +89,14 @@ extension SourceSpecification {
   /// Returns a Boolean value that indicates whether a source of this specification, which is loaded, is known to
   /// have unique keys.
   ///
-  /// The source of a file looks for duplicate keys itself. Other sources do not.
+  /// Each source looks for duplicate keys itself, but not among the keys of several sources.
   func hasUniqueKeys(_ source: any DataSource<JSONElement>) -> Bool {
-    guard case .file = kind, case .loaded = source.status.state else { return false }
-    return !source.status.diagnostics.contains { $0.code == "duplicate-identity" }
+    switch kind {
+    case .several, .files: return false
+    case .file, .pipe, .events, .query, .table, .serverQuery, .live:
+      guard case .loaded = source.status.state else { return false }
+      return !source.status.diagnostics.contains { $0.code == "duplicate-identity" }
+    }
   }
 }
 

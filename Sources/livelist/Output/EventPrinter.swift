@@ -17,7 +17,7 @@ final class EventPrinter: @unchecked Sendable {
   private let output: Output
   private let options: WatchOptions
   private let commands: ExecRunner?
-  private var duplicates = DuplicateKeys()
+  private var warnings = KeyWarnings()
   /// The status that the reader knows. After an initial event, it is `loaded`.
   private var shown = ShownStatus(state: SourceStatus.loaded.state.name, message: nil)
 
@@ -30,7 +30,7 @@ final class EventPrinter: @unchecked Sendable {
 
   /// Prints an event. Call this method on the queue.
   func print(_ event: CollectionEvent<JSONElement>) {
-    defer { if let key = duplicates.firstNew(after: event) { DuplicateKeys.warn(key) } }
+    defer { warnings.check(event) }
     let isInitial = if case .initial = event { true } else { false }
     if isInitial, options.printsChangesOnly { return }
     guard let commands else {
@@ -90,13 +90,6 @@ final class EventPrinter: @unchecked Sendable {
   func waitUntilPrinted() async {
     await withCheckedContinuation { continuation in
       afterPendingEvents { continuation.resume() }
-    }
-  }
-
-  /// Restarts the search for duplicate keys with the contents of another source.
-  func sourceChanged(to snapshot: Snapshot<JSONElement>) {
-    queue.async { [self] in
-      if let key = duplicates.firstNew(inNewSource: snapshot) { DuplicateKeys.warn(key) }
     }
   }
 

@@ -3,88 +3,51 @@ import FileSources
 import ObservableCollections
 import SwappablePrimitives
 
-/// A search for keys that occur more than once, with one warning for each source and key.
+/// The warnings of keys that occur more than once, one for each key.
 ///
-/// It counts hashes instead of keys, because keys would keep deleted elements alive. It also finds keys that are
-/// equal as numbers and written in different ways, such as `1` and `1.0`.
-struct DuplicateKeys {
-  /// The counts, or `nil` before the first change of a source. Most commands read a source once.
-  private var counts: [Int: Int]?
+/// It also finds keys that are equal as numbers and written in different ways, such as `1` and `1.0`.
+struct KeyWarnings {
+  private var identities = IdentityCounter<JSONElement>()
   private var numbers = NumberKeys()
-  /// A Boolean value that indicates whether the current source has a duplicate key.
-  private var isFound = false
   private var warned: Set<ByteString> = []
 
-  /// Returns the first duplicate key after an event, unless a warning was given for the source or
-  /// key.
-  mutating func firstNew(
-    after event: CollectionEvent<JSONElement>
-  ) -> JSONElement.Identifier? {
+  /// Checks the keys after an event.
+  mutating func check(_ event: CollectionEvent<JSONElement>) {
     switch event {
-    case .initial(let snapshot, _): return firstNew(inNewSource: snapshot)
+    case .initial(let elements, _):
+      numbers.insert(elements, in: elements)
+      identities.count(.whole(Array(elements)), from: elements, to: elements)
     case .change(let change):
       let edits = change.byIdentity
       for element in edits.deleted { numbers.remove(element) }
       numbers.insert(edits.inserted, in: change.after)
-      guard !isFound else { return nil }
-      countOnce(change.before)
-      for element in edits.deleted {
-        let hash = element.differenceIdentifier.hashValue
-        let count = counts?[hash] ?? 1
-        counts?[hash] = count > 1 ? count - 1 : nil
-      }
-      var isSuspicious = false
-      for element in edits.inserted where count(element) > 1 { isSuspicious = true }
-      return isSuspicious ? first(in: change.after) : nil
+      let contents = SourceFeed<JSONElement>.Contents.changed(
+        change.changeset, inserted: change.inserted.map(\.element),
+        updated: change.updated.map(\.new))
+      identities.count(contents, from: change.before, to: change.after)
+    }
+    if let key = identities.repeatedIdentity { warn(key) }
+  }
+
+  /// Checks the keys of a list.
+  ///
+  /// - Parameters:
+  ///   - elements: The elements.
+  ///   - isUnique: A Boolean value that indicates whether all keys are known to be unique.
+  mutating func check(_ elements: Snapshot<JSONElement>, isUnique: Bool) {
+    numbers = NumberKeys()
+    numbers.insert(elements, in: elements)
+    if !isUnique, let (_, offset) = elements.firstDuplicate(by: \.differenceIdentifier) {
+      warn(elements[offset].differenceIdentifier)
     }
   }
 
-  /// Returns the first duplicate key in a new source, unless a warning was given for the key.
-  ///
-  /// - Parameters:
-  ///   - snapshot: The elements.
-  ///   - isUnique: A Boolean value that indicates whether all keys are known to be unique.
-  mutating func firstNew(
-    inNewSource snapshot: Snapshot<JSONElement>, isUnique: Bool = false
-  ) -> JSONElement.Identifier? {
-    isFound = false
-    counts = nil
-    numbers = NumberKeys()
-    numbers.insert(snapshot, in: snapshot)
-    return isUnique ? nil : first(in: snapshot)
-  }
-
-  static func warn(_ key: JSONElement.Identifier) {
+  private mutating func warn(_ key: JSONElement.Identifier) {
+    guard warned.insert(ByteString(bytes: key.utf8)).inserted else { return }
     let shown = ValueFormatter.shortened(key.description, to: 80)
     Program.report(
       "the key \(shown) occurs more than once; a change of one such element may be reported for "
         + "another one; use --key with a field that is unique")
-  }
-
-  /// Counts the elements before the first change of a source.
-  private mutating func countOnce(_ snapshot: Snapshot<JSONElement>) {
-    guard counts == nil else { return }
-    var new: [Int: Int] = [:]
-    new.reserveCapacity(snapshot.count)
-    for element in snapshot { new[element.differenceIdentifier.hashValue, default: 0] += 1 }
-    counts = new
-  }
-
-  private mutating func count(_ element: JSONElement) -> Int {
-    let hash = element.differenceIdentifier.hashValue
-    let count = (counts?[hash] ?? 0) + 1
-    counts?[hash] = count
-    return count
-  }
-
-  /// Returns the first duplicate key. It compares the keys, because two keys can have the same
-  /// hash.
-  private mutating func first(in snapshot: Snapshot<JSONElement>) -> JSONElement.Identifier? {
-    guard let (_, offset) = snapshot.firstDuplicate(by: \.differenceIdentifier) else { return nil }
-    let key = snapshot[offset].differenceIdentifier
-    isFound = true
-    counts = nil
-    return warned.insert(ByteString(bytes: key.utf8)).inserted ? key : nil
   }
 }
 
