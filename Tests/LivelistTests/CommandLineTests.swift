@@ -31,11 +31,21 @@ import Testing
       let words = Set(
         result.output.split(separator: "\nOptions:\n").last?.split(whereSeparator: \.isWhitespace)
           .map(String.init) ?? [])
-      for option in Option.allCases where option != .strict {
-        #expect(words.contains(option.name) == command.options.contains(option), "\(option)")
+      for option in Option.all where option.name != "--strict" {
+        #expect(words.contains(option.name) == option.commands.contains(command), "\(option.name)")
       }
       let longest = result.output.split(separator: "\n").map(\.count).max() ?? 0
       #expect(longest <= 100)
+    }
+  }
+
+  @Test func `each name of an option means one option, which has a command`() {
+    let names = Option.all.flatMap(\.names)
+    #expect(Set(names).count == names.count)
+    for option in Option.all {
+      #expect(!option.commands.isEmpty && option.repeats.allSatisfy(option.commands.contains))
+      #expect(option.commands.contains(.triggers) == !option.actions.isEmpty, "\(option.name)")
+      for other in option.conflicts { #expect(Option.named(other) != nil, "\(option.name)") }
     }
   }
 

@@ -230,13 +230,9 @@ import Testing
   ])
   func `each list has an equal part of the window`(option: [String], bytes: Int) throws {
     let words =
-      ["serve"] + option + ["--listen", "unix:s", "a=json:a", "b=json:b", "c=json:c", "d=json:d"]
-    let command = try Command(words.map { ByteString($0) })
-    guard case .serve(let options) = command else {
-      Issue.record("the command is not serve")
-      return
-    }
-    #expect(options.windowBytes == bytes)
+      option + ["--listen", "unix:s", "a=json:a", "b=json:b", "c=json:c", "d=json:d"]
+    let serve = try Serve(Arguments(words.map { ByteString($0) }[...], of: .serve))
+    #expect(serve.windowBytes == bytes)
   }
 
   @Test(arguments: ["", "-1", "MB", "1TB", "1.5MB", "1 MB", "99999999999GB", "٣MB"])

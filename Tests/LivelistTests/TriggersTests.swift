@@ -83,9 +83,9 @@ import Testing
     argument: String, connectionString: String
   ) throws {
     let words = ["status", argument].map { ByteString($0) }
-    let options = try TriggersOptions(Arguments(words[...], of: .triggers))
-    #expect(options.connectionString == connectionString)
-    #expect(options.action == .status && options.tables.isEmpty)
+    let triggers = try Triggers(Arguments(words[...], of: .triggers))
+    #expect(triggers.connectionString == connectionString)
+    #expect(triggers.action == .status && triggers.tables.isEmpty)
   }
 
   @Test func `the options reach the installation`() throws {
@@ -93,13 +93,14 @@ import Testing
       "install", "--wake-readers", "--reader", "a", "--reader=B", "--lock-timeout", "7",
       "--attempts", "3", "postgres:", "item", "\"a=b\"",
     ].map { ByteString($0) }
-    let options = try TriggersOptions(Arguments(words[...], of: .triggers))
-    #expect(options.wakesReaders)
-    #expect(options.readers == ["a", "B"])
-    #expect(options.locking == ChangeTriggerLocking(timeout: .milliseconds(7), attempts: 3))
-    #expect(options.tables == ["item", "\"a=b\""])
+    let triggers = try Triggers(Arguments(words[...], of: .triggers))
+    #expect(triggers.options.wakesReaders)
+    #expect(triggers.options.readers == ["a", "B"])
+    #expect(
+      triggers.options.locking == ChangeTriggerLocking(timeout: .milliseconds(7), attempts: 3))
+    #expect(triggers.tables == ["item", "\"a=b\""])
     let plain = ["install", "postgres:", "item"].map { ByteString($0) }
-    let defaults = try TriggersOptions(Arguments(plain[...], of: .triggers))
+    let defaults = try Triggers(Arguments(plain[...], of: .triggers)).options
     #expect(!defaults.wakesReaders)
     #expect(defaults.readers.isEmpty)
     #expect(defaults.locking == ChangeTriggerLocking())

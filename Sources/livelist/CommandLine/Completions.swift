@@ -1,50 +1,47 @@
+import SwappablePrimitives
+
 /// The completions of commands and options for shells, made from their descriptions.
 enum Completions {
-  enum Shell: String {
-    case bash
-    case zsh
-    case fish
-  }
+  static let shells = ["bash", "zsh", "fish"]
 
-  static func script(for shell: Shell) -> String {
-    switch shell {
-    case .bash: bash
-    case .zsh: zsh
-    case .fish: fish
+  /// Returns the script for the shell that the arguments name.
+  static func script(_ words: Arguments) throws(LivelistError) -> String {
+    try words.checkCount(1...1, "needs one shell")
+    let name = words.operands[0].description
+    switch name {
+    case "bash": return bash
+    case "zsh": return zsh
+    case "fish": return fish
+    default:
+      let advice = NearestWord.advice(for: name, among: shells)
+      throw .usage("unknown shell \"\(name)\"\(advice); use \(CommandName.completions.usage)")
     }
   }
 
   private static let commands = CommandName.allCases
 
   private static func words(of command: CommandName) -> String {
-    command.operandWords.joined(separator: " ")
+    command.description.operandWords.joined(separator: " ")
   }
 
-  /// The beginnings of sources, besides the paths of files.
-  private static let schemes = ["json:", "jsonl:", "sqlite:", "postgres:", "live:unix:"]
+  private static let schemes = SourceSpecification.schemes
 
   /// The options of a command with their short names, and `--help`.
   private static func names(of command: CommandName) -> [String] {
-    command.options.flatMap { [$0.name] + ($0.shortName.map { [$0] } ?? []) } + ["--help"]
-  }
-
-  /// The options that take one of several words.
-  private static let choices = Option.allCases.compactMap { option -> (Option, [String])? in
-    if case .choice(let words) = option.value { (option, words) } else { nil }
+    command.options.flatMap(\.names) + ["--help"]
   }
 
   private static var bash: String {
     let options = commands.map { command in
       "    \(command.rawValue)) words=\"\(names(of: command).joined(separator: " "))\" ;;"
     }
-    let values = choices.map { option, words in
-      "    \(option.name)) COMPREPLY=($(compgen -W \"\(words.joined(separator: " "))\" -- \"$word\")); return ;;"
+    let values = Option.all.filter { !$0.choices.isEmpty }.map { option in
+      let words = option.choices.joined(separator: " ")
+      return
+        "    \(option.name)) COMPREPLY=($(compgen -W \"\(words)\" -- \"$word\")); return ;;"
     }
-    let takesText = Option.allCases.compactMap { option -> String? in
-      guard case .text = option.value else { return nil }
-      return [option.name, option.shortName].compactMap(\.self).joined(separator: "|")
-    }
-    let hasAction = CommandName.triggers.operandWords.map { "*\" \($0) \"*" }
+    let takesText = Option.all.filter { $0.value != nil }.flatMap(\.names)
+    let hasAction = Triggers.Action.words.map { "*\" \($0) \"*" }
     return """
       # Completions of livelist for bash.
       _livelist() {
@@ -95,7 +92,7 @@ enum Completions {
   }
 
   private static var zsh: String {
-    let list = commands.map { "    '\($0.rawValue):\($0.summary)'" }
+    let list = commands.map { "    '\($0.rawValue):\($0.description.summary)'" }
     let cases = commands.map { command in
       let options =
         command.options.map { zshOption($0, of: command) } + ["'--help[print the help]'"]
@@ -149,16 +146,14 @@ enum Completions {
   }
 
   private static func zshOption(_ option: Option, of command: CommandName) -> String {
-    let names = [option.name, option.shortName].compactMap(\.self)
+    let names = option.names
     let value =
-      switch option.value {
-      case .text(let name): ":\(name.replacing(":", with: "\\:")): "
-      case .choice(let words): ":value:(\(words.joined(separator: " ")))"
-      case nil: ""
-      }
+      option.choices.isEmpty
+      ? option.value.map { ":\($0.replacing(":", with: "\\:")): " } ?? ""
+      : ":value:(\(option.choices.joined(separator: " ")))"
     let text = "[\(option.summary)]\(value)'"
     // Only one of several names may be given, unless the option is repeatable.
-    if option.isRepeatable(in: command) {
+    if option.repeats.contains(command) {
       return names.map { "'*\($0)\(text)" }.joined(separator: " \\\n        ")
     }
     if names.count == 1 { return "'\(option.name)\(text)" }
@@ -174,15 +169,15 @@ enum Completions {
     for command in commands {
       let name = command.rawValue
       lines.append(
-        "complete -c livelist -n __fish_use_subcommand -a \(name) -d '\(command.summary)'")
+        "complete -c livelist -n __fish_use_subcommand -a \(name) -d '\(command.description.summary)'"
+      )
       let condition = "-n '__fish_seen_subcommand_from \(name)'"
       for option in command.options {
-        var words = ["complete -c livelist \(condition) -l \(option.rawValue)"]
+        var words = ["complete -c livelist \(condition) -l \(option.name.dropFirst(2))"]
         if let short = option.shortName { words.append("-s \(short.dropFirst())") }
-        switch option.value {
-        case .text: words.append("-x")
-        case .choice(let choices): words.append("-x -a '\(choices.joined(separator: " "))'")
-        case nil: break
+        if option.takesValue { words.append("-x") }
+        if !option.choices.isEmpty {
+          words.append("-a '\(option.choices.joined(separator: " "))'")
         }
         lines.append((words + ["-d '\(option.summary)'"]).joined(separator: " "))
       }

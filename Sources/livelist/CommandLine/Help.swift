@@ -16,20 +16,19 @@ enum Help {
     return
       (["livelist: live lists for any program that reads and writes lines.\n"] + commands
       + ["livelist --help\nlivelist COMMAND --help\nlivelist --version"] + sources
-      + options(Option.allCases) + CommandName.allCases.flatMap(details)
+      + options(Option.all) + CommandName.allCases.flatMap(details)
       + [exitStatus]).joined(separator: "\n") + "\n"
   }
 
   /// The command line of a command, and its explanation.
   private static func usage(of command: CommandName) -> String {
-    let required = command.requiredOptions
-    var words = required.map(\.usage)
-    words += command.options.filter { !required.contains($0) }.map {
-      "[\($0.usage(in: command))]" + ($0 != .where && $0.isRepeatable(in: command) ? " …" : "")
+    var words = command.options.filter(\.isRequired).map(\.usage)
+    words += command.options.filter { !$0.isRequired }.map {
+      $0.synopsis[command] ?? "[\($0.usage)]"
     }
-    words.append(command.operands)
+    words.append(command.description.operands)
     return filled(words, first: "livelist \(command.rawValue) ", indent: 8)
-      + "\n" + filled(command.help, indent: 4)
+      + "\n" + filled(command.description.help, indent: 4)
   }
 
   private static func options(_ options: [Option]) -> [String] {
@@ -120,7 +119,7 @@ enum Help {
       ]
     case .triggers:
       ["", "The actions of triggers:"]
-        + TriggersOptions.Action.allCases.map { entry($0.rawValue, $0.help) } + [
+        + Triggers.Action.allCases.map { entry($0.rawValue, $0.help) } + [
           "",
           filled(
             """

@@ -4,11 +4,17 @@ import ObservableCollections
 import RemoteSources
 
 /// The command `apply`: applies the events on standard input and prints the resulting elements.
-struct Apply {
-  let old: SourceSpecification?
-  let output: Output
+struct Apply: Command {
+  private let old: SourceSpecification?
 
-  func run() async throws(LivelistError) {
+  init(_ words: Arguments) throws(LivelistError) {
+    try words.checkCount(...1, "takes at most one source")
+    old = try words.operands.first.map { (old) throws(LivelistError) in
+      try SourceSpecification(old)
+    }
+  }
+
+  func run(_ output: Output) async throws(LivelistError) {
     let old = try await oldElements()
     let feed = SourceFeed(of: LinesDataSource.self)
     if let old { feed.publish(.whole(old)) }

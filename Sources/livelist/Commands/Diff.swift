@@ -4,13 +4,24 @@ import ObservableCollections
 import RemoteSources
 
 /// The command `diff`: prints the difference between two sources, as one event or as text.
-struct Diff {
-  let options: DiffOptions
-  let output: Output
+struct Diff: Command {
+  private let old: SourceSpecification
+  private let new: SourceSpecification
+  private let options: Options
 
-  func run() async throws(LivelistError) {
+  init(_ words: Arguments) throws(LivelistError) {
+    try words.checkCount(2...2, "needs two sources")
+    old = try SourceSpecification(words.operands[0], allowing: .list)
+    new = try SourceSpecification(words.operands[1], allowing: .list)
+    options = words.options
+    if old.readsInput, new.readsInput {
+      throw .usage("both sources are standard input, which can be read only once; name a file")
+    }
+  }
+
+  func run(_ output: Output) async throws(LivelistError) {
     do throws(LivelistError) {
-      let isDifferent = try await printDifference()
+      let isDifferent = try await printDifference(output)
       // Exiting the process frees the memory faster than releasing all objects.
       Program.end(isDifferent && options.hasExitCode ? 1 : 0)
     } catch {
@@ -19,35 +30,34 @@ struct Diff {
   }
 
   /// - Returns: A Boolean value that indicates whether the sources differ.
-  private func printDifference() async throws(LivelistError) -> Bool {
-    let wholeOld = try options.old.open(options.sources)
-    let wholeNew = try options.new.open(options.sources)
+  private func printDifference(_ output: Output) async throws(LivelistError) -> Bool {
+    let wholeOld = try old.open(options.sources)
+    let wholeNew = try new.open(options.sources)
     let oldSource = options.selection.applied(to: wholeOld)
     let newSource = options.selection.applied(to: wholeNew)
     // Load both sources concurrently.
     oldSource.start()
     newSource.start()
     let isStrict = options.sources.hasStrictLines
-    let old = try await isStrict ? oldSource.completeSnapshot() : oldSource.loadedSnapshot()
-    let new = try await isStrict ? newSource.completeSnapshot() : newSource.loadedSnapshot()
-    try checkSkippedLines((options.old, wholeOld), (options.new, wholeNew))
+    let before = try await isStrict ? oldSource.completeSnapshot() : oldSource.loadedSnapshot()
+    let after = try await isStrict ? newSource.completeSnapshot() : newSource.loadedSnapshot()
+    try checkSkippedLines((old, wholeOld), (new, wholeNew))
     options.selection.reportMistakes(in: wholeOld.snapshot, wholeNew.snapshot)
-    warnOfDuplicates((options.old, oldSource, old), (options.new, newSource, new))
-    let changeset = Changeset(from: old, to: new)
+    warnOfDuplicates((old, oldSource, before), (new, newSource, after))
+    let changeset = Changeset(from: before, to: after)
     if changeset.isEmpty { return false }
-    hint(old, new)
-    switch options.output {
-    case .change(.json):
-      let change = CollectionChange(
-        before: old, after: new, revisionBefore: 0, revision: 1, changeset: changeset)
-      output.json { EventLine.append(change, to: &$0) }
-    case .change(.text):
+    hint(before, after)
+    if options.isQuiet { return true }
+    if options.printsCounts {
+      output.line { $0.append(changeset.summary + "\n") }
+    } else if options.format == .text {
       output.line {
-        EventText.append(
-          changeset, from: old, to: new, style: output.textStyle, to: &$0)
+        EventText.append(changeset, from: before, to: after, style: output.textStyle, to: &$0)
       }
-    case .counts: output.line { $0.append(changeset.summary + "\n") }
-    case .nothing: break
+    } else {
+      let change = CollectionChange(
+        before: before, after: after, revisionBefore: 0, revision: 1, changeset: changeset)
+      output.json { EventLine.append(change, to: &$0) }
     }
     return true
   }
@@ -77,19 +87,18 @@ struct Diff {
     var warnings = KeyWarnings()
     for (specification, source, snapshot) in sides {
       // Without --fields, the selected elements have the keys of the source.
-      let isUnique = !options.selection.changesElements && specification.hasUniqueKeys(source)
+      let isUnique = options.selection.fields == nil && specification.hasUniqueKeys(source)
       warnings.check(snapshot, isUnique: isUnique)
     }
   }
 
   /// Reports that there is a member that could identify the elements.
-  private func hint(_ old: Snapshot<JSONElement>, _ new: Snapshot<JSONElement>) {
-    if case .nothing = options.output { return }
-    guard options.sources.key == nil, !options.old.hasOwnKey || !options.new.hasOwnKey else {
+  private func hint(_ before: Snapshot<JSONElement>, _ after: Snapshot<JSONElement>) {
+    if options.isQuiet || options.sources.key != nil || old.hasOwnKey && new.hasOwnKey { return }
+    let name = "id"
+    guard before.allSatisfy({ $0[name] != nil }), after.allSatisfy({ $0[name] != nil }) else {
       return
     }
-    let name = "id"
-    guard old.allSatisfy({ $0[name] != nil }), new.allSatisfy({ $0[name] != nil }) else { return }
     Program.report(
       "every element has a member \"\(name)\"; with --key \(name), an edited element is one update "
         + "instead of a deletion and an insertion")

@@ -4,12 +4,19 @@ import RemoteSources
 import TerminalViews
 
 /// The command `explain`: prints how a source is kept in step, and why.
-struct Explain {
-  let options: ExplainOptions
-  let output: Output
+struct Explain: Command {
+  private let specification: SourceSpecification
+  private let options: SourceOptions
 
-  func run() async throws(LivelistError) {
-    let source = try options.source.open(options.sources)
+  init(_ words: Arguments) throws(LivelistError) {
+    specification = try SourceSpecification(operands: words, allowing: .list)
+    var options = words.options.sources
+    options.followsPipes = true
+    self.options = options
+  }
+
+  func run(_ output: Output) async throws(LivelistError) {
+    let source = try specification.open(options)
     let work = source.countWork()
     _ = try await source.loadedSnapshot()
     let explanation = withExtendedLifetime(work) { source.explain() }

@@ -3,12 +3,26 @@ import ObservableCollections
 import Synchronizers
 
 /// The command `merge`: merges two lists that were edited independently.
-struct Merge {
-  let options: MergeOptions
-  let output: Output
+struct Merge: Command {
+  /// The common ancestor, and both sides.
+  private let sources: [SourceSpecification]
+  private let options: Options
 
-  func run() async throws(LivelistError) {
-    let sources = [options.base, options.mine, options.theirs]
+  init(_ words: Arguments) throws(LivelistError) {
+    try words.checkCount(3...3, "needs three sources")
+    sources = try words.operands.map { (word) throws(LivelistError) in
+      try SourceSpecification(word, allowing: .list)
+    }
+    var options = words.options
+    // Otherwise, the element of a line that cannot be read would count as deleted.
+    options.sources.hasStrictLines = true
+    self.options = options
+    if sources.count(where: \.readsInput) > 1 {
+      throw .usage("two sources are standard input, which can be read only once; name a file")
+    }
+  }
+
+  func run(_ output: Output) async throws(LivelistError) {
     var opened: [any DataSource<JSONElement>] = []
     for source in sources { opened.append(try source.open(options.sources)) }
     // Load all sources concurrently.

@@ -6,10 +6,67 @@ import SwappablePrimitives
 import SwappableSources
 
 /// The command `serve`: serves containers to other processes, and performs commands from standard input.
-struct Serve {
-  let options: ServeOptions
+struct Serve: Command {
+  private let path: ByteString
+  /// The number of bytes for the latest changes of each list.
+  let windowBytes: Int
+  private let lists: [(name: String, source: SourceSpecification, options: SourceOptions)]
 
-  func run() async throws(LivelistError) {
+  init(_ words: Arguments) throws(LivelistError) {
+    try words.checkCount(1..., "needs at least one NAME=SOURCE")
+    var lists: [(name: String, source: SourceSpecification)] = []
+    for word in words.operands {
+      guard let parts = word.split(at: "="), !parts.before.isEmpty else {
+        throw .usage("\"\(word)\" is not NAME=SOURCE; use \(CommandName.serve.usage)")
+      }
+      guard let name = parts.before.string else {
+        throw .usage("the name \"\(parts.before)\" is not UTF-8; use another name")
+      }
+      guard !name.contains(where: { $0.isWhitespace || $0 == "#" }) else {
+        throw .usage("the name \"\(name)\" contains white space or a \"#\"; use another name")
+      }
+      guard !lists.contains(where: { name.hasSameBytes(as: $0.name) }) else {
+        throw .usage("the name \"\(name)\" occurs twice; give each list a name of its own")
+      }
+      lists.append((name, try SourceSpecification(parts.after)))
+    }
+    path = words.options.socketPath
+    windowBytes = words.options.windowBytes / lists.count
+    let keys = try Serve.keys(words.options.listKeys, of: lists.map { ByteString($0.name) })
+    var options = words.options.sources
+    options.followsPipes = true
+    self.lists = lists.map { name, source in
+      options.key = keys[ByteString(name)]
+      return (name, source, options)
+    }
+  }
+
+  /// Returns the key of each list, from texts of the form `NAME:FIELD`, or `FIELD` for all other lists.
+  private static func keys(
+    _ texts: [String], of names: [ByteString]
+  ) throws(LivelistError) -> [ByteString: String] {
+    var (own, common): ([ByteString: String], String?) = ([:], nil)
+    for text in texts {
+      // The name of a member may contain a colon, too.
+      guard let parts = ByteString(text).split(at: ":"), names.contains(parts.before) else {
+        guard common == nil else {
+          throw .usage(
+            "--key occurs twice without the name of a list; use --key NAME:FIELD, where NAME is "
+              + names.map(\.description).joined(separator: " or "))
+        }
+        common = text
+        continue
+      }
+      guard own.updateValue(parts.after.description, forKey: parts.before) == nil else {
+        throw .usage("--key occurs twice for the list \(parts.before); use it once")
+      }
+    }
+    var keys: [ByteString: String] = [:]
+    for name in names { keys[name] = own[name] ?? common }
+    return keys
+  }
+
+  func run(_ output: Output) async throws(LivelistError) {
     UnixSocket.raiseFileLimit()
     // A signal also ends the program while a source is loading.
     let running = Locked<FeedServer?>(nil)
@@ -18,7 +75,7 @@ struct Serve {
       Program.end()
     }
     var lists: [ByteString: ServedList] = [:]
-    for (name, source, sourceOptions) in options.lists {
+    for (name, source, sourceOptions) in self.lists {
       do throws(LivelistError) {
         lists[ByteString(name)] = try await ServedList(source, sourceOptions)
       } catch {
@@ -28,16 +85,16 @@ struct Serve {
     let server: FeedServer
     do throws(SourceError) {
       server = try FeedServer(
-        path: options.path,
+        path: path,
         feeds: lists.mapValues {
-          Feed($0.container, key: $0.key, retaining: .init(bytes: options.windowBytes))
+          Feed($0.container, key: $0.key, retaining: .init(bytes: windowBytes))
         })
     } catch {
       throw .input(error.message)
     }
     running.withLock { $0 = server }
     // Standard output stays empty for later use.
-    let names = options.lists.map(\.name).joined(separator: ", ")
+    let names = self.lists.map(\.name).joined(separator: ", ")
     Program.report("serving \(names) at \(server.path)")
     if await performCommands(lists) {
       server.stop()
@@ -52,7 +109,7 @@ struct Serve {
     _ name: ByteString, in lists: [ByteString: ServedList]
   ) throws(LivelistError) -> ServedList {
     guard let list = lists[name] else {
-      let names = options.lists.map(\.name).joined(separator: ", ")
+      let names = self.lists.map(\.name).joined(separator: ", ")
       throw .input("there is no list \"\(name)\"; the lists are \(names)")
     }
     return list

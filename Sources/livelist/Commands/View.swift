@@ -7,9 +7,18 @@ import SwappableSources
 import TerminalViews
 
 /// The command `view`: shows a container as a live list in the terminal.
-struct View {
-  let options: ViewOptions
-  let output: Output
+struct View: Command {
+  private let specification: SourceSpecification
+  private let options: Options
+
+  init(_ words: Arguments) throws(LivelistError) {
+    specification = try SourceSpecification(operands: words, allowing: .events)
+    options = words.options
+    if let field = options.groupField, options.format == .json {
+      throw .usage(
+        "a JSON array has no sections; omit --group-by, or use --sort '\(field)' instead")
+    }
+  }
 
   /// A Boolean value that indicates whether the list is printed once.
   private var printsOnce: Bool {
@@ -17,19 +26,19 @@ struct View {
   }
 
   @MainActor
-  func run() async throws(LivelistError) {
+  func run(_ output: Output) async throws(LivelistError) {
     var sourceOptions = options.sources
     // The whole pipe is read before the list is printed.
-    if printsOnce { sourceOptions.followsPipes = false }
+    sourceOptions.followsPipes = !printsOnce
     let sources = ViewSources(sourceOptions)
-    let source = try sources.open(options.source)
-    let contents = try await load(source)
+    let source = try sources.open(specification)
+    let contents = try await load(source, output)
     if let field = options.groupField { try check(field, in: contents) }
     if printsOnce {
       options.selection.reportMistakes(in: contents)
       source.reportFailure()
       source.reportSkippedLines()
-      return printOnce(source)
+      return printOnce(source, output)
     }
     let screen: TerminalScreen
     do throws(TerminalError) {
@@ -38,15 +47,13 @@ struct View {
       throw .input("\(error)")
     }
     defer { screen.close() }
-    let session = ViewSession(
-      source, sources, screen, options)
-    await session.run()
+    await ViewSession(source, named: specification.text, sources, screen, options).run()
   }
 
   /// Waits until the source has loaded. If that takes a moment, a line on the terminal says so meanwhile.
   @MainActor
   private func load(
-    _ source: any DataSource<JSONElement>
+    _ source: any DataSource<JSONElement>, _ output: Output
   ) async throws(LivelistError) -> Snapshot<JSONElement> {
     if printsOnce { return try await source.loadedSnapshot() }
     let notice = Task { @MainActor in
@@ -78,11 +85,11 @@ struct View {
     for element in contents { columns.record(element) }
     let names = columns.titles.map { "\"\($0)\"" }.joined(separator: ", ")
     throw .input(
-      "no element of \(options.source.text) has the field \"\(field)\"; the fields are \(names)")
+      "no element of \(specification.text) has the field \"\(field)\"; the fields are \(names)")
   }
 
   /// Prints the list once.
-  private func printOnce(_ source: any DataSource<JSONElement>) {
+  private func printOnce(_ source: any DataSource<JSONElement>, _ output: Output) {
     let selection = options.selection
     let selected = selection.wholeElements(of: source)
     if options.format == .json {

@@ -7,67 +7,47 @@ import SwappableSources
 
 /// The command `watch`: prints the events of a container, or runs a command for each of them, and
 /// performs commands from standard input.
-struct Watch {
-  let options: WatchOptions
-  let output: Output
+struct Watch: Command {
+  private let specification: SourceSpecification
+  private let options: Options
 
-  func run() async throws(LivelistError) {
+  init(_ words: Arguments) throws(LivelistError) {
+    specification = try SourceSpecification(operands: words, allowing: .list)
+    var options = words.options
+    options.sources.followsPipes = true
+    self.options = options
+    if options.executesInitial, options.execution == nil {
+      throw .usage("--exec-initial has no command; add --exec COMMAND")
+    }
+  }
+
+  func run(_ output: Output) async throws(LivelistError) {
     Interruption.watch(output)
-    let input = CommandInput()
-    let source = try await loadedSource(input)
+    let input = hasCommands ? CommandInput() : nil
+    let source = try await WatchStart(
+      input: input, isTraced: options.isTraced
+    ) { (specification) throws(LivelistError) in
+      try specification.open(options.sources, guardedBy: options.changeGuard)
+    }
+    .loadedSource(specification)
     let container = SwappableContainer(source)
     let shown = options.selection.applied(to: container)
     let mistakes = options.selection.reportMistakes(inFirstElementsOf: container)
     source.reportUnreadableText()
-    let printer = EventPrinter(of: shown, output, options)
     if options.isTraced { trace(shown) }
-    let events = shown.observe(on: .queue(printer.queue)) { printer.print($0) }
-    let statuses = shown.observeStatus { printer.post($0, container.refusedChange) }
-    let refusals =
-      [container.pendingChange.observe { printer.post(container.status, $0) }]
-      + container.observeRefusals(of: source, printer)
-    let swaps = SwapRequests(container, options.sources, guardedBy: options.changeGuard)
-    if options.source.isPipe || options.source.readsInput {
-      endWithPipe(source, container, swaps, shown, printer)
+    let session = WatchSession(
+      options: options, container: container, shown: shown,
+      printer: EventPrinter(of: shown, output, options),
+      swaps: SwapRequests(container, options.sources, guardedBy: options.changeGuard))
+    let observations = session.observe(source)
+    if specification.isPipe || specification.readsInput {
+      session.endWithPipe(source, hasCommands: input != nil)
     }
     // Exiting the process frees the memory faster than releasing all objects.
-    if hasCommands { await performCommands(input, container, swaps, shown, printer) }
+    if let input { await session.performCommands(input) }
     // Wait forever: a signal or a closed output ends the program.
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
-    withExtendedLifetime((mistakes, events, statuses, refusals)) {}
-  }
-
-  /// Loads the source, and reads commands meanwhile.
-  private func loadedSource(
-    _ input: CommandInput
-  ) async throws(LivelistError) -> any DataSource<JSONElement> {
-    func open(
-      _ specification: SourceSpecification
-    ) throws(LivelistError) -> any DataSource<JSONElement> {
-      try specification.open(options.sources, guardedBy: options.changeGuard)
-    }
-    let isTraced = options.isTraced
-    guard hasCommands else {
-      let source = try open(options.source)
-      try await Watch.load(source, isTraced: isTraced)
-      return source
-    }
-    return try await WatchStart(input: input, open: open) { (source) throws(LivelistError) in
-      try await Watch.load(source, isTraced: isTraced)
-    }
-    .loadedSource(options.source)
-  }
-
-  /// Waits until the source is loaded, and prints the steps until then.
-  private static func load(
-    _ source: any DataSource<JSONElement>, isTraced: Bool
-  ) async throws(LivelistError) {
-    var steps = isTraced ? source.trace().makeAsyncIterator() : nil
-    _ = try await source.loadedSnapshot()
-    while let step = await steps?.next() {
-      Program.report("\(step)")
-      if step.action == .load { return }
-    }
+    withExtendedLifetime((mistakes, observations)) {}
   }
 
   /// Prints the steps of the work from now on.
@@ -84,14 +64,32 @@ struct Watch {
   /// Standard input may be the source. If it is a terminal and standard output is not, the keys are
   /// for the program at the other end of the pipe, for example `livelist view lines:-`.
   private var hasCommands: Bool {
-    !options.source.readsInput && (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 1)
+    !specification.readsInput && (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 1)
+  }
+}
+
+/// The work of `watch` after the first load.
+private struct WatchSession {
+  let options: Options
+  let container: SwappableContainer<JSONElement>
+  /// The list that is printed.
+  let shown: any DataSource<JSONElement>
+  let printer: EventPrinter
+  let swaps: SwapRequests
+
+  /// Prints the events, and the status when it changes or a guard decides.
+  func observe(_ source: any DataSource<JSONElement>) -> [Disposable] {
+    [
+      shown.observe(on: .queue(printer.queue)) { [printer] in printer.print($0) },
+      shown.observeStatus { [printer, container] in printer.post($0, container.refusedChange) },
+      container.pendingChange.observe { [printer, container] in
+        printer.post(container.status, $0)
+      },
+    ] + container.observeRefusals(of: source, printer)
   }
 
   /// Performs the commands on standard input until it ends. Ends the program after `quit`.
-  private func performCommands(
-    _ input: CommandInput, _ container: SwappableContainer<JSONElement>, _ swaps: SwapRequests,
-    _ shown: any DataSource<JSONElement>, _ printer: EventPrinter
-  ) async {
+  func performCommands(_ input: CommandInput) async {
     // The refusals of the source that is shown, and of the one that is held.
     var refusals: [Disposable] = []
     var isEnding = false
@@ -101,33 +99,30 @@ struct Watch {
         case .quit:
           if isEnding { Program.end() }
           isEnding = true
-          end(after: swaps, shown, printer)
+          Task { await end() }
         case .swap(let specification):
           let old = container.source
-          let source = try swaps.swap(to: specification) { [selection = options.selection] in
-            selection.reportMistakes(in: container.snapshot)
+          let source = try swaps.swap(to: specification) { [options, container] in
+            options.selection.reportMistakes(in: container.snapshot)
           }
           refusals = [old, source].flatMap { container.observeRefusals(of: $0, printer) }
         case .cancel: try swaps.cancel()
-        case .accept: try refusedChange(of: container).accept()
-        case .reject: try refusedChange(of: container).reject()
+        case .accept: try refusedChange().accept()
+        case .reject: try refusedChange().reject()
         case nil: break
         }
       } catch {
         Program.report(error.message)
       }
     }
-    if options.endsWithInput, !isEnding { end(after: swaps, shown, printer) }
+    if options.endsWithInput, !isEnding { Task { await end() } }
     withExtendedLifetime(refusals) {}
   }
 
   /// Ends the program when the pipe that is the source has ended or cannot be read.
   ///
   /// It continues if a command has swapped to another source.
-  private func endWithPipe(
-    _ source: any DataSource<JSONElement>, _ container: SwappableContainer<JSONElement>,
-    _ swaps: SwapRequests, _ shown: any DataSource<JSONElement>, _ printer: EventPrinter
-  ) {
+  func endWithPipe(_ source: any DataSource<JSONElement>, hasCommands: Bool) {
     let (ends, end) = AsyncStream.makeStream(of: Void.self)
     let observation = container.observeStatus { status in
       let isAtEnd = status.diagnostics.contains { $0.code == "ended" }
@@ -151,20 +146,14 @@ struct Watch {
   }
 
   /// Ends the program after the latest swap, and after all events until then are printed.
-  private func end(
-    after swaps: SwapRequests, _ shown: any DataSource<JSONElement>, _ printer: EventPrinter
-  ) {
-    Task {
-      await swaps.wait()
-      await shown.flush()
-      await printer.waitUntilPrinted()
-      Program.end()
-    }
+  private func end() async {
+    await swaps.wait()
+    await shown.flush()
+    await printer.waitUntilPrinted()
+    Program.end()
   }
 
-  private func refusedChange(
-    of container: SwappableContainer<JSONElement>
-  ) throws(LivelistError) -> ChangeGuard<JSONElement>.PendingChange {
+  private func refusedChange() throws(LivelistError) -> ChangeGuard<JSONElement>.PendingChange {
     guard options.changeGuard != nil else {
       throw .usage("no change is held, because there is no guard; start with --guard LIMITS")
     }
@@ -235,11 +224,11 @@ struct WatchStart {
     case loaded(Result<Void, LivelistError>, load: Int)
   }
 
-  let input: CommandInput
+  /// The input with commands, or `nil` if none are read.
+  let input: CommandInput?
+  let isTraced: Bool
   /// Creates the source for a specification.
   let open: (SourceSpecification) throws(LivelistError) -> any DataSource<JSONElement>
-  /// Waits until a source is loaded.
-  let load: @Sendable (any DataSource<JSONElement>) async throws(LivelistError) -> Void
 
   /// Loads the first source.
   func loadedSource(
@@ -250,7 +239,7 @@ struct WatchStart {
     var source = try open(specification)
     var loading = start(source, number, continuation)
     var waiting: [[UInt8]] = []
-    defer { input.put(back: waiting) }
+    defer { input?.put(back: waiting) }
     var quitCount = 0
     expectLine(continuation)
     for await event in events {
@@ -259,7 +248,7 @@ struct WatchStart {
         try result.get()
         return source
       case .line(let line?):
-        input.removeLine()
+        input?.removeLine()
         switch try? WatchCommand(line: line) {
         case .quit where quitCount > 0: Program.end()
         case .quit:
@@ -295,13 +284,19 @@ struct WatchStart {
     return source
   }
 
+  /// Waits until the source is loaded, and prints the steps until then.
   private func start(
     _ source: any DataSource<JSONElement>, _ number: Int,
     _ continuation: AsyncStream<Event>.Continuation
   ) -> Task<Void, Never> {
-    Task { [load] in
+    Task { [isTraced] in
+      var steps = isTraced ? source.trace().makeAsyncIterator() : nil
       do throws(LivelistError) {
-        try await load(source)
+        _ = try await source.loadedSnapshot()
+        while let step = await steps?.next() {
+          Program.report("\(step)")
+          if step.action == .load { break }
+        }
         continuation.yield(.loaded(.success(()), load: number))
       } catch {
         continuation.yield(.loaded(.failure(error), load: number))
@@ -310,7 +305,7 @@ struct WatchStart {
   }
 
   private func expectLine(_ continuation: AsyncStream<Event>.Continuation) {
-    let reading = input.reading()
+    guard let reading = input?.reading() else { return }
     Task { continuation.yield(.line(await reading.value)) }
   }
 }

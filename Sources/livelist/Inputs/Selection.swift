@@ -5,31 +5,16 @@ import SwappablePrimitives
 
 /// The elements of a list, and their members, that a command uses.
 struct Selection: Sendable {
-  private let conditions: [ElementCondition]
+  var conditions: [ElementCondition] = []
   /// The orders. Elements that are equal in one order are sorted by the next one.
-  private let orders: [ViewOrder]
-  private let limit: Int?
-  private let fields: [String]?
-
-  /// A Boolean value that indicates whether the selected elements differ from those of the source.
-  var changesElements: Bool { fields != nil }
-
-  init(_ words: Arguments) throws(LivelistError) {
-    var conditions: [ElementCondition] = []
-    for text in words.values(.where) { conditions.append(try ElementCondition(text)) }
-    self.conditions = conditions
-    orders =
-      try words.value(.sort).map { (text) throws(LivelistError) in
-        try Selection.orders(text)
-      } ?? []
-    limit = try words.limit()
-    fields = try words.value(.fields).map { (text) throws(LivelistError) in
-      try Selection.fields(text)
-    }
-  }
+  var orders: [ViewOrder] = []
+  /// The number of elements, or `nil` for all. A negative number counts from the end.
+  var limit: Int?
+  /// The members that are kept, or `nil` for all.
+  var fields: [String]?
 
   /// Parses `FIELD`, `FIELD asc` or `FIELD desc`, or several of these, separated by commas.
-  private static func orders(_ text: String) throws(LivelistError) -> [ViewOrder] {
+  static func orders(_ text: String) throws(LivelistError) -> [ViewOrder] {
     var orders: [ViewOrder] = []
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
       let words = part.split(separator: " ")
@@ -51,15 +36,6 @@ struct Selection: Sendable {
     let last = name.split(separator: " ").dropFirst().last?.lowercased() ?? ""
     return name.hasPrefix("-") || name.contains(":")
       || ["de", "ds", "as", "rev"].contains(where: last.hasPrefix)
-  }
-
-  private static func fields(_ text: String) throws(LivelistError) -> [String] {
-    let names = text.split(separator: ",", omittingEmptySubsequences: false)
-      .map { String($0.drop(while: \.isWhitespace)) }
-    guard !names.contains(where: \.isEmpty) else {
-      throw .usage("--fields cannot be \"\(text)\"; use names separated by commas")
-    }
-    return names
   }
 
   /// Reports the mistakes that some lists show.

@@ -40,6 +40,8 @@ struct SourceSpecification: Sendable, Equatable {
     case events
   }
 
+  /// The beginnings of sources that any command takes, besides the paths of files.
+  static let schemes = ["json:", "jsonl:", "sqlite:", "postgres:", "live:unix:"]
   /// The path of standard input.
   static let standardInput: ByteString = "/dev/stdin"
 

@@ -15,17 +15,18 @@ final class EventPrinter: @unchecked Sendable {
   let queue = DispatchQueue(label: "livelist.output")
   private let source: any DataSource<JSONElement>
   private let output: Output
-  private let options: WatchOptions
+  private let options: Options
+  private var format: OutputFormat { options.format ?? .json }
   private let commands: ExecRunner?
   private var warnings = KeyWarnings()
   /// The status that the reader knows. After an initial event, it is `loaded`.
   private var shown = ShownStatus(state: SourceStatus.loaded.state.name, message: nil)
 
-  init(of source: any DataSource<JSONElement>, _ output: Output, _ options: WatchOptions) {
+  init(of source: any DataSource<JSONElement>, _ output: Output, _ options: Options) {
     self.source = source
     self.output = output
     self.options = options
-    commands = options.execution.map { ExecRunner($0.command) }
+    commands = options.execution.map { ExecRunner($0) }
   }
 
   /// Prints an event. Call this method on the queue.
@@ -34,17 +35,17 @@ final class EventPrinter: @unchecked Sendable {
     let isInitial = if case .initial = event { true } else { false }
     if isInitial, options.printsChangesOnly { return }
     guard let commands else {
-      return options.format == .json
+      return format == .json
         ? output.json { append(event, to: &$0) } : output.line { append(event, to: &$0) }
     }
-    if isInitial, options.execution?.includesInitial != true { return }
+    if isInitial, !options.executesInitial { return }
     var input = LineBuffer()
     append(event, to: &input)
     commands.run(for: event, input: input.bytes)
   }
 
   private func append(_ event: CollectionEvent<JSONElement>, to line: inout LineBuffer) {
-    switch (options.format, event) {
+    switch (format, event) {
     case (.json, .initial(let elements, let revision)):
       EventLine.appendInitial(elements, revision: revision, to: &line)
     case (.json, .change(let change)) where options.printsSnapshots:
@@ -72,7 +73,7 @@ final class EventPrinter: @unchecked Sendable {
       shown = new
       // The output belongs to the command.
       if commands != nil { return Program.report(new.description) }
-      switch options.format {
+      switch format {
       case .text: output.line { $0.append(new.description.printableLine + "\n") }
       case .json:
         output.json { line in

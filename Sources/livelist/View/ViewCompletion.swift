@@ -12,7 +12,7 @@ struct ViewCompletion: Equatable {
 
   /// The commands, with a space if an argument follows.
   private static let commands = ["swap ", "sort ", "filter ", "info", "help", "quit"]
-  private static let schemes = ["json:", "jsonl:", "sqlite:", "postgres:", "live:unix:", "lines:-"]
+  private static let schemes = SourceSpecification.schemes + ["lines:-"]
 
   /// Completes a text.
   ///

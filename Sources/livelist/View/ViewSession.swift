@@ -35,8 +35,8 @@ final class ViewSession {
   private var search: Task<Void, Never>?
 
   init(
-    _ source: any DataSource<JSONElement>, _ sources: ViewSources, _ screen: TerminalScreen,
-    _ options: ViewOptions
+    _ source: any DataSource<JSONElement>, named name: String, _ sources: ViewSources,
+    _ screen: TerminalScreen, _ options: Options
   ) {
     container = SwappableContainer(source)
     selection = options.selection
@@ -46,7 +46,7 @@ final class ViewSession {
     arranger = ViewArranger(arrangement)
     self.sources = sources
     self.screen = screen
-    model = ViewModel(source: options.source.text)
+    model = ViewModel(source: name)
     learnColumns(of: elements.snapshot)
     showMistakes()
   }

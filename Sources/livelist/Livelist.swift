@@ -1,0 +1,80 @@
+import Dispatch
+import Foundation
+import SwappablePrimitives
+
+/// The program: parses its arguments, runs the command, and exits with its status.
+@main
+struct Livelist {
+  /// The version of the tool, which `--version` prints.
+  static let version = "0.2.0"
+
+  static func main() {
+    // A wildcard in a pattern of paths matches a character, not a byte.
+    setlocale(LC_CTYPE, "")
+    let isOutputOpen = StandardDescriptors.prepare()
+    let command: any Command
+    do throws(LivelistError) {
+      command = try self.command(arguments)
+    } catch {
+      Program.end(with: error)
+    }
+    // A command that never ends has no effect without an output. The status of the others is still
+    // useful.
+    if !isOutputOpen, command is Watch || command is View { Program.end() }
+    // Block the signals before any other thread starts, because threads inherit the blocked
+    // signals.
+    if command is Watch || command is Serve { Interruption.block() }
+    Task.detached {
+      do throws(LivelistError) {
+        try await command.run(Output(descriptor: STDOUT_FILENO))
+      } catch {
+        Program.end(with: error)
+      }
+      Program.end()
+    }
+    // The view is drawn on the main thread. While `dispatchMain` waits for work, the thread
+    // receives signals.
+    if command is View { dispatchMain() }
+    while true { pause() }
+  }
+
+  /// Parses the arguments after the name of the program.
+  private static func command(_ arguments: [ByteString]) throws(LivelistError) -> any Command {
+    let names = CommandName.allCases.map(\.rawValue)
+    let hint =
+      "use livelist \(names.dropLast().joined(separator: ", ")) or completions, or see livelist --help"
+    guard let name = arguments.first?.description else {
+      throw .usage("the command is missing; \(hint)")
+    }
+    switch name {
+    case "--help", "-h", "help":
+      let name = arguments.dropFirst().first?.description ?? ""
+      return Printing(text: Help.text(of: CommandName(rawValue: name)))
+    case "--version", "-V", "version": return Printing.version
+    default: break
+    }
+    if let command = CommandName(rawValue: name) {
+      let words = try Arguments(arguments.dropFirst(), of: command)
+      if let request = words.request { return request }
+      return try command.command(words)
+    }
+    let isOption = name.hasPrefix("-")
+    if name.contains(".") || name.contains("/") {
+      throw .usage(
+        "\"\(name)\" is no command; to show it as a list, use livelist view \(name); "
+          + "to print its changes, use livelist watch \(name)")
+    }
+    let words = isOption ? ["--help", "--version"] : names + ["help", "version"]
+    throw .usage(
+      "unknown \(isOption ? "option" : "command") \"\(name)\""
+        + "\(NearestWord.advice(for: name, among: words)); \(hint)")
+  }
+}
+
+/// The arguments after the name of the program.
+///
+/// `CommandLine.arguments` replaces bytes that are not UTF-8, so a path would lead to another file.
+private var arguments: [ByteString] {
+  (0..<Int(CommandLine.argc)).dropFirst()
+    .compactMap { CommandLine.unsafeArgv[$0].map { ByteString(cString: $0) } }
+}
