@@ -58,25 +58,15 @@ final class ExecRunner: Sendable {
 
   /// Returns the variables that the command receives in addition to those of the program.
   private static func variables(of event: CollectionEvent<JSONElement>) -> [String: String] {
-    var numbers: [(String, Int)]
-    let name: String
-    switch event {
-    case .initial(let elements, let revision):
-      name = "initial"
-      numbers = [
-        ("COUNT", elements.count), ("REVISION", revision), ("INSERTED", elements.count),
-        ("DELETED", 0), ("UPDATED", 0), ("MOVED", 0),
-      ]
-    case .change(let change):
-      name = "change"
-      let changeset = change.changeset
-      numbers = [
-        ("COUNT", change.after.count), ("REVISION", change.revision),
-        ("INSERTED", changeset.insertions.count), ("DELETED", changeset.deletions.count),
-        ("UPDATED", changeset.updates.count), ("MOVED", changeset.moves.count),
-      ]
-    }
-    var variables = ["LIVELIST_EVENT": name]
+    let changeset: Changeset? =
+      if case .change(let change) = event { change.changeset } else { nil }
+    let numbers = [
+      "COUNT": event.snapshot.count, "REVISION": event.revision,
+      "INSERTED": changeset?.insertions.count ?? event.snapshot.count,
+      "DELETED": changeset?.deletions.count ?? 0, "UPDATED": changeset?.updates.count ?? 0,
+      "MOVED": changeset?.moves.count ?? 0,
+    ]
+    var variables = ["LIVELIST_EVENT": changeset == nil ? "initial" : "change"]
     for (name, number) in numbers { variables["LIVELIST_\(name)"] = String(number) }
     return variables
   }

@@ -21,16 +21,10 @@ struct Apply: Command {
     var list = FoldedList(
       feed, hasElements: old != nil,
       advice: "name the elements before it with livelist apply OLD")
-    let input = LineReader(descriptor: STDIN_FILENO)
-    var number = 0
-    while let line = await input.next() {
-      number += 1
-      if JSONText.isBlank(line: line[...]) { continue }
-      do throws(InputEventError) {
-        try list.apply(InputEvent(line))
-      } catch {
-        throw .input("standard input, line \(number): \(error.reason)")
-      }
+    do throws(InputEventError) {
+      try await list.apply(LineReader(descriptor: STDIN_FILENO))
+    } catch {
+      throw .input(error.reason)
     }
     guard old != nil || list.revision != nil else {
       throw .input(

@@ -78,7 +78,7 @@ struct Triggers: Command {
     }
     let advice = NearestWord.advice(for: word, among: Action.words)
     throw .usage(
-      "unknown action \"\(PostgresSource.redacted(any: word.description))\"\(advice); use "
+      "unknown action \"\(redactingPasswords(in: word.description))\"\(advice); use "
         + CommandName.triggers.usage)
   }
 
@@ -91,7 +91,7 @@ struct Triggers: Command {
       // The rest of a connection string without quotation marks may be a password.
       if PostgresSource.isSource(word) || table.contains("=") && !table.contains("\"") {
         throw .usage(
-          "\"\(PostgresSource.redacted(any: table))\" is no table; write the connection string once, "
+          "\"\(redactingPasswords(in: table))\" is no table; write the connection string once, "
             + "as one argument: 'postgres:host=localhost dbname=shop'")
       }
       tables.append(table)

@@ -24,10 +24,29 @@ struct FoldedList {
     self.advice = advice
   }
 
+  /// Applies the events of an input, one on each line, until it ends.
+  ///
+  /// - Parameter key: The field that identifies elements, or `nil` for the whole element.
+  /// - Throws: The error of the first event that cannot be applied.
+  mutating func apply(
+    _ input: LineReader, key: String? = nil
+  ) async throws(InputEventError) {
+    var number = 0
+    while let line = await input.next() {
+      number += 1
+      if JSONText.isBlank(line: line[...]) { continue }
+      do throws(InputEventError) {
+        try apply(InputEvent(line, key: key))
+      } catch {
+        throw InputEventError("standard input, line \(number): \(error.reason)")
+      }
+    }
+  }
+
   /// Applies an event. If it throws an error, the list keeps its elements.
   ///
   /// An initial event replaces all elements.
-  mutating func apply(_ event: InputEvent) throws(InputEventError) {
+  private mutating func apply(_ event: InputEvent) throws(InputEventError) {
     switch event {
     case .status(let state, let message):
       status = SourceStatus(reported: state, message)

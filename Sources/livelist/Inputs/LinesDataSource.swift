@@ -3,7 +3,7 @@ import FileSources
 import ObservableCollections
 import ReactiveSignals
 import RemoteSources
-import SwappablePrimitives
+import Synchronization
 
 /// A data source that reads the events that another program writes, one event on each line.
 ///
@@ -13,7 +13,7 @@ final class LinesDataSource: DataSource {
   private let feed = SourceFeed(of: LinesDataSource.self, location: "standard input")
   private let descriptor: Int32
   private let key: String?
-  private let isStarted = Locked(false)
+  private let isStarted = Atomic(false)
 
   /// - Parameters:
   ///   - descriptor: The file descriptor to read from.
@@ -27,11 +27,7 @@ final class LinesDataSource: DataSource {
   var collection: LiveCollection<JSONElement> { feed.collection }
 
   func start() {
-    let isFirst = isStarted.withLock { isStarted in
-      defer { isStarted = true }
-      return !isStarted
-    }
-    guard isFirst else { return }
+    if isStarted.exchange(true, ordering: .sequentiallyConsistent) { return }
     feed.show(.loading)
     // The task reads until the input ends or the program exits.
     Task.detached { [feed, descriptor, key] in
@@ -42,26 +38,20 @@ final class LinesDataSource: DataSource {
   private static func read(
     _ descriptor: Int32, _ key: String?, into feed: SourceFeed<JSONElement>
   ) async {
-    let input = LineReader(descriptor: descriptor)
     var list = FoldedList(feed, advice: "pipe the output of livelist watch")
-    var number = 0
-    while let line = await input.next() {
-      number += 1
-      if JSONText.isBlank(line: line[...]) { continue }
-      do throws(InputEventError) {
-        try list.apply(InputEvent(line, key: key))
-      } catch {
-        let message =
-          "standard input, line \(number): \(error.reason); the list no longer changes, "
-          + "start both programs again"
-        return feed.show(.failed(SourceError(code: "lines", message: message)))
+    var failure: String?
+    do throws(InputEventError) {
+      try await list.apply(LineReader(descriptor: descriptor), key: key)
+      if list.revision == nil {
+        failure =
+          "standard input ended before an initial event; "
+          + "pipe the output of livelist watch into this command"
       }
+    } catch {
+      failure = "\(error.reason); the list no longer changes, start both programs again"
     }
-    guard list.revision != nil else {
-      let message =
-        "standard input ended before an initial event; "
-        + "pipe the output of livelist watch into this command"
-      return feed.show(.failed(SourceError(code: "lines", message: message)))
+    if let failure {
+      return feed.show(.failed(SourceError(code: "lines", message: failure)))
     }
     let diagnostic = SourceStatus.Diagnostic(code: "ended", message: "the input has ended")
     feed.show(list.status.state, diagnostics: [diagnostic])

@@ -8,21 +8,9 @@ import SwappablePrimitives
 extension ByteString: Differentiable {}
 
 /// A live list of the paths that match a pattern, in the order of their names.
-final class PathPatternSource: DataSource {
-  let collection: LiveCollection<ByteString>
-  private let core: PathPatternCore
-
-  init(_ pattern: PathPattern) {
-    let feed = SourceFeed(of: PathPatternSource.self, location: pattern.text.description)
-    collection = feed.collection
-    core = PathPatternCore(pattern, feed)
-  }
-
-  func start() { core.start() }
-}
-
-/// The reading of directories whenever they change.
-private final class PathPatternCore: @unchecked Sendable {
+///
+/// It reads directories whenever they change.
+final class PathPatternSource: DataSource, @unchecked Sendable {
   // Sendable: the variables are accessed on the serial queue only.
 
   /// The time for which a path that has gone stays in the list. An editor may rename the old file
@@ -37,10 +25,12 @@ private final class PathPatternCore: @unchecked Sendable {
   private var gone: [ByteString: DispatchTime] = [:]
   private var isStarted = false
 
-  init(_ pattern: PathPattern, _ feed: SourceFeed<ByteString>) {
+  init(_ pattern: PathPattern) {
     self.pattern = pattern
-    self.feed = feed
+    feed = SourceFeed(of: PathPatternSource.self, location: pattern.text.description)
   }
+
+  var collection: LiveCollection<ByteString> { feed.collection }
 
   func start() {
     queue.async { [self] in

@@ -2,6 +2,7 @@ import FileSources
 import Foundation
 import ObservableCollections
 import SwappablePrimitives
+import Synchronization
 
 /// A data source that reads a pipe or standard input, which can be read only once.
 ///
@@ -13,7 +14,7 @@ final class PipeDataSource: DataSource {
   private let name: String
   private let format: SourceSpecification.Format?
   private let options: SourceOptions
-  private let isStarted = Locked(false)
+  private let isStarted = Atomic(false)
 
   /// - Parameters:
   ///   - path: The path of the pipe.
@@ -34,23 +35,26 @@ final class PipeDataSource: DataSource {
   var collection: LiveCollection<JSONElement> { feed.collection }
 
   func start() {
-    let isFirst = isStarted.withLock { isStarted in
-      defer { isStarted = true }
-      return !isStarted
-    }
-    guard isFirst else { return }
+    if isStarted.exchange(true, ordering: .sequentiallyConsistent) { return }
     feed.show(.loading)
     // The thread reads until the input ends or the program exits.
     Thread.detachNewThread { [self] in
-      do throws(SourceError) {
+      do {
         try load()
       } catch {
-        feed.show(.failed(error))
+        feed.show(.failed(failure(error)))
       }
     }
   }
 
-  private func load() throws(SourceError) {
+  private func failure(_ error: any Error) -> SourceError {
+    let parsing = error as? JSONElement.ParsingError
+    let reason = (error as? SystemError)?.message ?? "\(error)"
+    return SourceError(
+      code: parsing.map { "json-\($0.code)" } ?? "pipe", message: "cannot read \(name): \(reason)")
+  }
+
+  private func load() throws {
     let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
     let descriptor = try open()
     defer { if path != SourceSpecification.standardInput { close(descriptor) } }
@@ -58,7 +62,7 @@ final class PipeDataSource: DataSource {
     var format = format
     var lines = PipeLines(name: name, options)
     if options.followsPipes, format == .jsonLines { feed.publish(.whole([])) }
-    while case let start = bytes.count, try read(descriptor, &bytes) {
+    while case let start = bytes.count, try bytes.append(readingFrom: descriptor) {
       // A byte order mark may arrive before the text, and in parts.
       if format == nil, !byteOrderMark.starts(with: bytes),
         bytes[JSONText.bodyStart(of: bytes[...])...].contains(where: {
@@ -76,44 +80,25 @@ final class PipeDataSource: DataSource {
     }
     if format == .json {
       feed.publish(
-        .whole(try elements(ofArray: bytes)), diagnostics: lines.diagnostics(isAtEnd: true))
+        .whole(try JSONElement.elements(ofArray: bytes, key: options.key)),
+        diagnostics: lines.diagnostics(isAtEnd: true))
     } else {
       try lines.parse(bytes[...])
       show(&lines, isAtEnd: true)
     }
   }
 
-  private func open() throws(SourceError) -> Int32 {
+  private func open() throws(SystemError) -> Int32 {
     if path == SourceSpecification.standardInput { return STDIN_FILENO }
     let descriptor = path.withCString { Foundation.open($0, O_RDONLY | O_CLOEXEC) }
-    if descriptor < 0 { throw error(SystemError(errno)) }
+    if descriptor < 0 { throw SystemError(errno) }
     return descriptor
-  }
-
-  private func read(_ descriptor: Int32, _ bytes: inout [UInt8]) throws(SourceError) -> Bool {
-    do throws(SystemError) {
-      return try bytes.append(readingFrom: descriptor)
-    } catch {
-      throw self.error(error)
-    }
-  }
-
-  private func error(_ error: SystemError) -> SourceError {
-    SourceError(code: "pipe", message: "cannot read \(name): \(error.message)")
   }
 
   /// Appends the new elements to the contents.
   private func show(_ lines: inout PipeLines, isAtEnd: Bool = false) {
     feed.publish(
       .appended(lines.takeElements()), diagnostics: lines.diagnostics(isAtEnd: isAtEnd))
-  }
-
-  private func elements(ofArray bytes: [UInt8]) throws(SourceError) -> [JSONElement] {
-    do throws(JSONElement.ParsingError) {
-      return try JSONElement.elements(ofArray: bytes, key: options.key)
-    } catch {
-      throw SourceError(code: "json-\(error.code)", message: "cannot read \(name): \(error)")
-    }
   }
 }
 
@@ -130,7 +115,7 @@ private struct PipeLines {
     self.options = options
   }
 
-  mutating func parse(_ bytes: ArraySlice<UInt8>) throws(SourceError) {
+  mutating func parse(_ bytes: ArraySlice<UInt8>) throws(JSONElement.ParsingError) {
     for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
       count += 1
       if JSONText.isBlank(line: line) { continue }
@@ -139,9 +124,7 @@ private struct PipeLines {
       } catch {
         var error = error
         error.position?.line = count
-        guard !options.hasStrictLines else {
-          throw SourceError(code: "json-\(error.code)", message: "cannot read \(name): \(error)")
-        }
+        if options.hasStrictLines { throw error }
         skipped.count += 1
         skipped.latest = error
       }

@@ -11,9 +11,6 @@ enum PostgresSource {
     isSource(ByteString(text)) ? redactingPasswords(in: text) : text
   }
 
-  /// Returns a text without passwords, whatever its scheme is.
-  static func redacted(any text: String) -> String { redactingPasswords(in: text) }
-
   /// Returns a Boolean value that indicates whether a source has the scheme of a server.
   static func isSource(_ text: ByteString) -> Bool {
     text.hasPrefix("postgres:") || text.hasPrefix("postgresql:")
@@ -40,7 +37,7 @@ enum PostgresSource {
   static func connectionString(
     _ word: ByteString, usage: String
   ) throws(LivelistError) -> String {
-    let shown = redacted(any: word.description)
+    let shown = redactingPasswords(in: word.description)
     guard isSource(word) else {
       throw .usage(
         "\"\(shown)\" is no PostgreSQL server; use \(usage), for example "
@@ -81,97 +78,16 @@ enum PostgresSource {
 
   static func open(
     _ connectionString: String, _ sql: String, _ options: SourceOptions
-  ) throws(LivelistError) -> any DataSource<JSONElement> {
-    do throws(PostgresError) {
-      let map: @Sendable (PostgresRow) throws -> JSONElement = { row in
-        try element(of: row, key: options.key)
-      }
-      guard let timeout = options.timeout else {
-        return try PostgresDataSource(
-          connectionString: connectionString, sql: sql, uniqueColumnNames: true, map: map)
-      }
-      let pool = try PostgresPool(connectionString, options: .init(statementTimeout: timeout))
-      return try PostgresDataSource(pool: pool, sql: sql, uniqueColumnNames: true, map: map)
-    } catch {
-      throw LivelistError(error)
+  ) throws(PostgresError) -> any DataSource<JSONElement> {
+    let map: @Sendable (PostgresRow) throws -> JSONElement = { row in
+      try RowElements.element(of: row, key: options.key)
     }
-  }
-
-  // MARK: Elements
-
-  /// Makes a JSON object with members in the order of the columns.
-  static func element(of row: PostgresRow, key: String?) throws -> JSONElement {
-    if let key, !row.columnNames.contains(where: key.hasSameBytes) {
-      throw MissingKeyColumn(key: key, columns: row.columnNames)
+    guard let timeout = options.timeout else {
+      return try PostgresDataSource(
+        connectionString: connectionString, sql: sql, uniqueColumnNames: true, map: map)
     }
-    var text = [UInt8(ascii: "{")]
-    for (position, name) in row.columnNames.enumerated() {
-      if position > 0 { text.append(UInt8(ascii: ",")) }
-      JSONText.append(name, to: &text)
-      text.append(UInt8(ascii: ":"))
-      if let bytes = row.invalidText(at: position) {
-        JSONText.append(bytes: bytes, to: &text)
-      } else {
-        var value = ""
-        append(row[position], to: &value)
-        text += value.utf8
-      }
-    }
-    return try JSONElement(parsing: text + [UInt8(ascii: "}")], key: key ?? row.columnNames.first)
-  }
-
-  private static func append(_ value: PostgresValue, to text: inout String) {
-    switch value {
-    case .null: text += "null"
-    case .boolean(let value): text += value ? "true" : "false"
-    case .integer(let number): text += "\(number)"
-    // JSON has no infinities and no NaN.
-    case .double(let number):
-      if number.isFinite {
-        text += "\(number)"
-      } else {
-        append(number.isNaN ? "NaN" : number < 0 ? "-Infinity" : "Infinity", to: &text)
-      }
-    case .text(let string): append(string, to: &text)
-    case .bytes(let bytes): append(Data(bytes).base64EncodedString(), to: &text)
-    case .array(let values):
-      text += "["
-      for (position, value) in values.enumerated() {
-        if position > 0 { text += "," }
-        append(value, to: &text)
-      }
-      text += "]"
-    case .other(let json, .json), .other(let json, .jsonb): text += json
-    case .other(let number, .numeric)
-    where number.first?.isLetter == false && !number.hasPrefix("-I"):
-      text += number
-    case .other(let string, _): append(string, to: &text)
-    }
-  }
-
-  /// Appends a JSON string.
-  private static func append(_ string: String, to text: inout String) {
-    text += "\""
-    for scalar in string.unicodeScalars {
-      switch scalar {
-      case "\"": text += "\\\""
-      case "\\": text += "\\\\"
-      case _ where scalar.value < 0x20:
-        let digits = String(scalar.value, radix: 16)
-        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: text.unicodeScalars.append(scalar)
-      }
-    }
-    text += "\""
-  }
-
-  private struct MissingKeyColumn: Error, CustomStringConvertible {
-    let key: String
-    let columns: [String]
-
-    var description: String {
-      "the key column \"\(key)\" is missing; the columns are " + columns.joined(separator: ", ")
-    }
+    let pool = try PostgresPool(connectionString, options: .init(statementTimeout: timeout))
+    return try PostgresDataSource(pool: pool, sql: sql, uniqueColumnNames: true, map: map)
   }
 }
 

@@ -21,6 +21,14 @@ extension SourceSpecification {
 
   /// Creates the data source. A file need not exist yet.
   func open(_ options: SourceOptions) throws(LivelistError) -> any DataSource<JSONElement> {
+    do {
+      return try source(options)
+    } catch {
+      throw LivelistError(cannotLoad: error)
+    }
+  }
+
+  private func source(_ options: SourceOptions) throws -> any DataSource<JSONElement> {
     switch kind {
     case .file(let path, let format): return format.open(path, options)
     case .files(let pattern, let format):
@@ -34,36 +42,23 @@ extension SourceSpecification {
     case .query(let path, let sql):
       return try SourceSpecification.query(path, sql, key: options.key, options)
     case .table(let path, let name):
-      let table = try SourceSpecification.tables(path).query(for: name)
+      let table = try DatabaseTables(path: path).query(for: name)
       return try SourceSpecification.query(path, table.sql, key: options.key ?? table.key, options)
     case .serverQuery(let connectionString, let sql):
       return try PostgresSource.open(connectionString, sql, options)
     case .several(let parts):
-      var sources: [any DataSource<JSONElement>] = []
-      for part in parts { sources.append(try part.open(options)) }
+      let sources = try parts.map { try $0.source(options) }
       return sources[0].concatenated(with: Array(sources.dropFirst()))
-    }
-  }
-
-  private static func tables(_ path: ByteString) throws(LivelistError) -> DatabaseTables {
-    do throws(SQLiteError) {
-      return try DatabaseTables(path: path)
-    } catch {
-      throw LivelistError(error)
     }
   }
 
   private static func query(
     _ path: ByteString, _ sql: String, key: String?, _ options: SourceOptions
-  ) throws(LivelistError) -> any DataSource<JSONElement> {
-    do throws(SQLiteError) {
-      return try SQLiteDataSource(
-        path: path, sql: sql, arguments: [], uniqueColumnNames: true, timeout: options.timeout
-      ) { row in
-        try SQLiteElements.element(of: row, key: key)
-      }
-    } catch {
-      throw LivelistError(error)
+  ) throws(SQLiteError) -> any DataSource<JSONElement> {
+    try SQLiteDataSource(
+      path: path, sql: sql, arguments: [], uniqueColumnNames: true, timeout: options.timeout
+    ) { row in
+      try RowElements.element(of: row, key: key)
     }
   }
 }
@@ -218,12 +213,13 @@ extension LivelistError {
   /// Creates the error for a source that cannot be loaded.
   init(cannotLoad error: any Error) {
     let failure = error as? SourceError
-    switch failure?.underlying {
-    case let underlying as SQLiteError: self.init(underlying)
-    case let underlying as PostgresError: self.init(underlying)
-    case let underlying as ConnectionFailure:
+    switch failure?.underlying ?? error {
+    case let error as LivelistError: self = error
+    case let error as SQLiteError: self.init(error)
+    case let error as PostgresError: self.init(error)
+    case let error as ConnectionFailure:
       let hint = "; start the server, or check the path"
-      self = .input("\(underlying)\(underlying.isAtConnecting ? hint : "")")
+      self = .input("\(error)\(error.isAtConnecting ? hint : "")")
     case _ where failure?.code == "json-notAnArray":
       self = .input("\(error); if each line is a value, use jsonl:PATH")
     default: self = .input("\(error)")

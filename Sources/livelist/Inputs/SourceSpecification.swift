@@ -269,8 +269,7 @@ private struct SourceParser {
     }
     switch fileKind(byEnding: text) {
     case .database: return try database(text)
-    case .json: return .file(path: text, .json)
-    case .jsonLines: return .file(path: text, .jsonLines)
+    case .list(let format): return .file(path: text, format)
     case nil: throw .usage("\"\(text)\" is no file and no source; \(SourceParser.kindsHint)")
     }
   }
@@ -285,8 +284,7 @@ private struct SourceParser {
     }
     switch fileKind(byEnding: path) ?? fileKind(byContents: path) {
     case .database: return try database(path)
-    case .json: return .file(path: path, .json)
-    case .jsonLines: return .file(path: path, .jsonLines)
+    case .list(let format): return .file(path: path, format)
     case nil:
       throw .usage(
         "the kind of \"\(path)\" is not known by its ending or contents; "
@@ -315,25 +313,20 @@ private struct SourceParser {
 }
 
 /// The kind of a file.
-private enum FileKind {
-  case json
-  case jsonLines
+private enum FileKind: Equatable {
+  case list(SourceSpecification.Format)
   case database
 
   var format: SourceSpecification.Format? {
-    switch self {
-    case .json: .json
-    case .jsonLines: .jsonLines
-    case .database: nil
-    }
+    if case .list(let format) = self { format } else { nil }
   }
 }
 
 /// Returns the kind of a file with the ending of a path, if it is known.
 private func fileKind(byEnding path: ByteString) -> FileKind? {
   switch ending(of: path) {
-  case "json": .json
-  case "jsonl", "ndjson", "log": .jsonLines
+  case "json": .list(.json)
+  case "jsonl", "ndjson", "log": .list(.jsonLines)
   case "db", "sqlite", "sqlite3", "db3": .database
   default: nil
   }
@@ -351,8 +344,8 @@ private func fileKind(byContents path: ByteString) -> FileKind? {
     let bytes = try? file.bytes(from: 0, count: 4096).get()
   else { return nil }
   if bytes.starts(with: "SQLite format 3\0".utf8) { return .database }
-  return SourceSpecification.Format(startingWith: bytes)
-    .map { $0 == .json ? .json : .jsonLines } ?? (bytes.isEmpty ? .jsonLines : nil)
+  if bytes.isEmpty { return .list(.jsonLines) }
+  return SourceSpecification.Format(startingWith: bytes).map { .list($0) }
 }
 
 extension SourceSpecification.Format {

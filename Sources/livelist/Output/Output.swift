@@ -19,21 +19,14 @@ final class Output: Sendable {
     self.descriptor = descriptor
   }
 
-  /// A Boolean value that indicates whether the output is a terminal that shows colors.
-  ///
-  /// The user can disable colors with `NO_COLOR`.
-  var isColorTerminal: Bool {
-    let environment = ProcessInfo.processInfo.environment
-    return isTerminal && environment["NO_COLOR", default: ""].isEmpty
-      && environment["TERM"] != "dumb"
-  }
-
   /// A Boolean value that indicates whether the output is a terminal.
   var isTerminal: Bool { isatty(descriptor) == 1 }
 
   /// The style of text for people. Another program receives whole values, because it may look for them.
   var textStyle: ChangeDescription.Style {
-    isTerminal ? ChangeDescription.Style(lineLimit: nil, isColored: isColorTerminal) : .whole
+    guard isTerminal else { return .whole }
+    return ChangeDescription.Style(
+      lineLimit: nil, isColored: TerminalCapabilities.current == .colors)
   }
 
   /// Writes lines of text. Only one thread may call this method at a time.

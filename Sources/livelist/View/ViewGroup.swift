@@ -17,7 +17,7 @@ struct ViewGroup: Hashable, Sendable {
   init(of element: JSONElement, by field: String) {
     let value = ViewColumns.value(of: element, in: field)
     key = ViewOrder.Key(value)
-    text = if case .nothing = key { "(none)" } else { value.map(ViewColumns.text) ?? "" }
+    text = key.rank == 0 ? "(none)" : value.map(ViewColumns.text) ?? ""
   }
 
   /// The text of the header of a section.

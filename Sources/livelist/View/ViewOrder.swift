@@ -8,25 +8,23 @@ struct ViewOrder: Sendable, Equatable {
   var column: String
   var isDescending = false
 
-  /// The sort key of an element. The kinds of values are ordered as the cases are.
-  enum Key: Sendable {
-    case nothing
-    case bool(Int)
-    case number(Double)
-    case text(String)
-    case other(String)
+  /// The sort key of an element. Values of different kinds have different ranks.
+  struct Key: Sendable, Hashable {
+    var rank = 0
+    var number = 0.0
+    var text = ""
 
     init(_ value: JSONElement?) {
-      self =
-        switch value?.scalar {
-        case nil: value.map { .other($0.description) } ?? .nothing
-        case .null: .nothing
-        case .bool(let value): .bool(value ? 1 : 0)
-        case .number(let digits): .number(Double(digits) ?? 0)
-        case .string(let text):
-          // Each lone surrogate is read as U+FFFD. The JSON tells such texts apart.
-          .text(text.unicodeScalars.contains("\u{FFFD}") ? "\(text)\0\(value ?? .null)" : text)
-        }
+      switch value?.scalar {
+      case nil: if let value { (rank, text) = (4, value.description) }
+      case .null: break
+      case .bool(let value): (rank, number) = (1, value ? 1 : 0)
+      case .number(let digits): (rank, number) = (2, Double(digits) ?? 0)
+      case .string(let string):
+        // Each lone surrogate is read as U+FFFD. The JSON tells such texts apart.
+        let isAmbiguous = string.unicodeScalars.contains("\u{FFFD}")
+        (rank, text) = (3, isAmbiguous ? "\(string)\0\(value ?? .null)" : string)
+      }
     }
   }
 }
@@ -38,46 +36,16 @@ extension ViewOrder {
   }
 }
 
-extension ViewOrder.Key: Hashable, Comparable {
+extension ViewOrder.Key: Comparable {
   static func == (left: ViewOrder.Key, right: ViewOrder.Key) -> Bool {
-    switch (left, right) {
-    case (.nothing, .nothing): true
-    case (.bool(let left), .bool(let right)): left == right
-    case (.number(let left), .number(let right)): left == right
-    case (.text(let left), .text(let right)), (.other(let left), .other(let right)):
-      left.hasSameBytes(as: right)
-    default: false
-    }
+    left.rank == right.rank && left.number == right.number
+      && left.text.hasSameBytes(as: right.text)
   }
 
   static func < (left: ViewOrder.Key, right: ViewOrder.Key) -> Bool {
-    switch (left, right) {
-    case (.bool(let left), .bool(let right)): left < right
-    case (.number(let left), .number(let right)): left < right
-    case (.text(let left), .text(let right)), (.other(let left), .other(let right)):
-      left.precedes(right)
-    default: left.rank < right.rank
-    }
-  }
-
-  func hash(into hasher: inout Hasher) {
-    // Equal bytes are equal strings, so the hash of the string serves.
-    switch self {
-    case .nothing: hasher.combine(0)
-    case .bool(let value): hasher.combine(value)
-    case .number(let value): hasher.combine(value)
-    case .text(let text), .other(let text): hasher.combine(text)
-    }
-  }
-
-  private var rank: Int {
-    switch self {
-    case .nothing: 0
-    case .bool: 1
-    case .number: 2
-    case .text: 3
-    case .other: 4
-    }
+    if left.rank != right.rank { return left.rank < right.rank }
+    return left.number == right.number
+      ? left.text.precedes(right.text) : left.number < right.number
   }
 }
 
@@ -103,7 +71,7 @@ final class ViewRow: Differentiable, @unchecked Sendable {
   // Sendable: only comparisons of one sorted collection access `column` and `key`. They run in
   // propagation passes, which never run concurrently.
   // The key is first because comparisons read it, and then nothing else of most rows.
-  @exclusivity(unchecked) private var key = ViewOrder.Key.nothing
+  @exclusivity(unchecked) private var key = ViewOrder.Key(nil)
   /// The column of the key.
   @exclusivity(unchecked) private var column: ViewSortColumn?
   let element: JSONElement
