@@ -158,13 +158,7 @@ struct PlainLayout {
       let shown = TerminalText.truncated(
         TerminalText.printable(text), to: column.maximumWidth)
       let width = TerminalText.width(shown)
-      let room = max(0, column.width - width)
-      let indent =
-        switch column.alignment {
-        case .leading: 0
-        case .center: room / 2
-        case .trailing: room
-        }
+      let indent = column.alignment.indent(in: max(0, column.width - width))
       // After a text that was too wide, the line returns to its columns as soon as there is room.
       let spaces = max(start + indent - taken, number > 0 && taken > 0 ? ColumnWidths.gap : 0)
       line.append(contentsOf: repeatElement(UInt8(ascii: " "), count: spaces))

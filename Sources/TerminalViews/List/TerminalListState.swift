@@ -202,10 +202,16 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
 
   /// Performs a command of the user.
   public mutating func perform(_ command: Command) {
+    if command != .left, command != .right { missingElement = nil }
     switch command {
     case .left: scroll(by: -1)
     case .right: scroll(by: 1)
-    default: choose(command)
+    case .up: window.move(by: -1)
+    case .down: window.move(by: 1)
+    case .pageUp: window.turn(pages: -1)
+    case .pageDown: window.turn(pages: 1)
+    case .home: window.select(0)
+    case .end: window.select(contents.count - 1)
     }
     measure()
   }
@@ -215,19 +221,6 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
     // A pinned column takes its place in both cases, before it is scrolled past and afterwards.
     while columns.indices.contains(next - 1), columns[next - 1].isPinned { next += step }
     firstColumn = max(0, min(next, columns.count - 1))
-  }
-
-  private mutating func choose(_ command: Command) {
-    missingElement = nil
-    switch command {
-    case .up: window.move(by: -1)
-    case .down: window.move(by: 1)
-    case .pageUp: window.turn(pages: -1)
-    case .pageDown: window.turn(pages: 1)
-    case .home: window.select(0)
-    case .end: window.select(contents.count - 1)
-    case .left, .right: break
-    }
   }
 
   /// Selects a row and scrolls to it. From then on, the row stays on its line.

@@ -43,7 +43,7 @@ final class Terminal: Sendable {
   /// Opens the terminal and saves its modes.
   ///
   /// In the background, the job stops until the user continues it in the foreground. Before, the modes are
-  /// those of the shell.
+  /// the modes of the shell.
   ///
   /// Keys are read from standard input, and frames are written to standard output. If one of them
   /// is not a terminal, the controlling terminal of the process, `/dev/tty`, is used instead.
@@ -134,7 +134,8 @@ final class Terminal: Sendable {
     return TerminalSize(rows: Int(size.ws_row), columns: Int(size.ws_col))
   }
 
-  /// Sends bytes as far as the terminal accepts them without waiting. The others are kept for ``sendRest()``.
+  /// Sends bytes as far as the terminal accepts them without waiting, after those that it has not accepted before.
+  /// The others are kept for the next call.
   ///
   /// - Returns: A Boolean value that indicates whether the terminal has accepted all bytes.
   @discardableResult
@@ -144,11 +145,6 @@ final class Terminal: Sendable {
       return state.unsent.isEmpty
     }
   }
-
-  /// Sends the bytes that the terminal has not accepted before.
-  ///
-  /// - Returns: A Boolean value that indicates whether the terminal has accepted all bytes.
-  func sendRest() throws(TerminalError) -> Bool { try send([]) }
 
   /// Returns a source that calls a closure on the main queue when the terminal accepts bytes again.
   func makeWriteSource(_ body: @escaping @Sendable () -> Void) -> any DispatchSourceWrite {

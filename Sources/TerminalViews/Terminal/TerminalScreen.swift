@@ -106,7 +106,7 @@ public final class TerminalScreen {
   private func continueSending() {
     if isClosed { return }
     attempt { () throws(TerminalError) in
-      guard try terminal.sendRest() else { return }
+      guard try terminal.send([]) else { return }
       let frame = nextFrame
       endOutputWait()
       if let frame { show(frame) }

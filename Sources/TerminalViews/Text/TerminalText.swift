@@ -6,6 +6,15 @@ public enum TerminalAlignment: Sendable, Hashable, CaseIterable {
   case center
   /// Aligned at the right edge.
   case trailing
+
+  /// Returns the number of spaces before a text that leaves some columns free.
+  func indent(in room: Int) -> Int {
+    switch self {
+    case .leading: 0
+    case .center: room / 2
+    case .trailing: room
+    }
+  }
 }
 
 /// Functions that measure text and fit it into the columns of a terminal.
@@ -97,12 +106,7 @@ public enum TerminalText {
   ) -> String {
     let clipped = clipped(text, to: columns)
     let missing = max(0, columns - width(clipped))
-    let before =
-      switch alignment {
-      case .leading: 0
-      case .center: missing / 2
-      case .trailing: missing
-      }
+    let before = alignment.indent(in: missing)
     return String(repeating: " ", count: before) + clipped
       + String(repeating: " ", count: missing - before)
   }
