@@ -24,8 +24,15 @@ package final class Domain: Sendable {
     self.pauseHook = pauseHook
   }
 
+  /// Shows that the domain's lock is held: only the state inside the lock has one.
+  struct Key: Sendable {
+    fileprivate init() {}
+  }
+
   /// Everything that the domain's lock guards. Access to it proves that the lock is held.
   package struct State: Sendable {
+    /// Opens what the lock guards in nodes.
+    let key = Key()
     /// The number of commits ever queued.
     var committed: UInt64 = 0
     /// The number of commits whose pass is published.
@@ -35,7 +42,7 @@ package final class Domain: Sendable {
     /// The number of the pass that was published last.
     package internal(set) var passNumber: UInt64 = 0
 
-    var pending = PendingCommits()
+    var pending = PendingCommits(key: Key())
     /// The nodes through which commits of other domains enter. They decide whether this domain must wait
     /// for a transaction's other participants.
     var entrances: [Entrance] = []
@@ -264,7 +271,7 @@ extension Domain {
     var isComplete = true
     /// The rest of the roots, if the pass has several.
     var otherRoots: [Node] = []
-    /// The value of `Node.mark` for nodes that this pass has scheduled.
+    /// The value of `Node.Pass.mark` for nodes that this pass has scheduled.
     var mark: UInt64 = 0
     /// The commits that were taken, to be released outside the lock.
     var held: [PendingCommits.Entry] = []
@@ -302,7 +309,7 @@ extension Domain {
       next.isComplete = entry.root.take(entry.commit)
       if !entry.tickets.isEmpty { pass.tickets = entry.tickets }
       state.passesBegun += 1
-      if next.isComplete, !entry.root.hasChildren {
+      if next.isComplete, !entry.root.hasChildren(state.key) {
         entry.root.publish(&state)
         next.published = endPublishing(1, &state)
       } else if next.isComplete {
@@ -359,17 +366,17 @@ extension Domain {
     let isInterrupted = pass.exits > 0
     pass.exits = 0
     if isInterrupted { meter?.pause() }
-    for node in changed where node.receivers.contains(.otherDomains) {
+    for node in changed where node.pass.receivers.contains(.otherDomains) {
       node.boundaryObservers?.deliver(number)
     }
     announceTickets()
     root.reportDroppedChange()
     for root in next.otherRoots { root.reportDroppedChange() }
     if isInterrupted { meter?.resume() }
-    for node in changed where !node.receivers.isEmpty {
+    for node in changed where !node.pass.receivers.isEmpty {
       node.reportChange()
-      if node.receivers.contains(.observers) { node.observers.deliver(number) }
-      if node.receivers.contains(.statusObservers) { node.statusObservers.deliver(number) }
+      if node.pass.receivers.contains(.observers) { node.observers.deliver(number) }
+      if node.pass.receivers.contains(.statusObservers) { node.statusObservers.deliver(number) }
       meter?.countObservers(of: node)
     }
     meter?.endPass(changed: changed.count)
@@ -405,7 +412,7 @@ extension Domain {
         var scheduled = pass.scheduled[height].first.take()
         // Moved from variable to variable, because a copy would be counted.
         while let node = scheduled.take() {
-          scheduled = node.nextScheduled.take()
+          scheduled = node.pass.nextScheduled.take()
           pass.visits += 1
           compute(node, mark, &changed, meter)
         }
@@ -446,14 +453,14 @@ extension Domain {
       scheduleLate(state.turnedLive, mark)
       state.turnedLive = []
     }
-    if node.isChanged, let children = node.children { schedule(children, mark) }
+    if node.isChanged, let children = node[state.key].children { schedule(children, mark) }
     guard let parts = node.parts else { return }
     for part in node.isStatusStep ? parts.inUse : parts.changed { schedule(part, mark) }
   }
 
   /// Schedules nodes that became live in this pass. They may be lower than nodes that are computed already.
   private func scheduleLate(_ nodes: [Node], _ mark: UInt64) {
-    for node in nodes where node.mark != mark {
+    for node in nodes where node.pass.mark != mark {
       pass.schedule(node, mark)
       pass.lowestLate = min(pass.lowestLate, node.height)
     }
@@ -462,7 +469,7 @@ extension Domain {
   /// Schedules the nodes of a list, under the lock.
   private func schedule(_ children: ChildList, _ mark: UInt64) {
     for index in children.slots.indices {
-      if let child = children.slots[index]?.node, child.mark != mark { pass.schedule(child, mark) }
+      if let child = children.slots[index]?.node, child.pass.mark != mark { pass.schedule(child, mark) }
     }
   }
 
@@ -533,14 +540,14 @@ final class PassStorage: @unchecked Sendable {
 
   /// Adds a node to the nodes to compute.
   ///
-  /// - Parameter mark: The value of `Node.mark` for nodes that the current pass has scheduled.
+  /// - Parameter mark: The value of `Node.Pass.mark` for nodes that the current pass has scheduled.
   func schedule(_ node: Node, _ mark: UInt64) {
-    node.mark = mark
+    node.pass.mark = mark
     while scheduled.count <= node.height { scheduled.append((nil, nil)) }
     if scheduled[node.height].first == nil {
       scheduled[node.height].first = node
     } else {
-      scheduled[node.height].last?._withUnsafeGuaranteedRef { $0.nextScheduled = node }
+      scheduled[node.height].last?._withUnsafeGuaranteedRef { $0.pass.nextScheduled = node }
     }
     scheduled[node.height].last = .passUnretained(node)
   }

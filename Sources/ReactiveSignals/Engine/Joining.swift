@@ -69,7 +69,7 @@ extension Node {
     if let index = state.joining.firstIndex(where: { $0 === self }) {
       state.joining.remove(at: index)
     }
-    for input in inputs { input.children.add(self, through: input) }
+    for input in inputs { input.children(state.key).add(self, through: input) }
     if state.deliveringThread != nil { state.turnedLive.append(self) }
   }
 }
@@ -112,7 +112,7 @@ package final class NodeInput: @unchecked Sendable {
   var isPart: Bool { part != nil }
 
   /// The list in which a node that follows this input is a child.
-  var children: ChildList { part ?? node.childList }
+  func children(_ key: Domain.Key) -> ChildList { part ?? node.childList(key) }
 
   /// Connects the input to a node of a domain: the node itself, or a boundary to it.
   package func connect(in domain: Domain) {

@@ -13,18 +13,12 @@ package typealias Kernel = (Node) -> (any Update)?
 /// It has a *state*, which a new observer receives, and during a pass an *update*. A node of a signal may
 /// end.
 ///
-/// All mutable state is guarded by the domain's lock or is owned by the delivering thread. There is one
-/// delivering thread at a time, and it hands over to the next one under that lock.
+/// Its mutable state has three owners, each with a type: `Guarded`, `Published` and `Pass`.
 @usableFromInline
 package final class Node: @unchecked Sendable {
-  // Sendable: the domain's lock guards `committed`, `isFinished`, `inputs`, `children`, `followers`, `type`, `notes`
-  // and the counts of pending commits. It also guards `publishedState`, `hasEnded` and `work`, which only the
-  // delivering thread writes. That thread reads them without the lock. The delivering thread owns `update`,
-  // `hasChange`, `isStatusStep`, `ends`, `previous`, `hasDroppedChange`, `receivers`, `kernel`, `mark` and
-  // `nextScheduled`. The creator of a derived node owns all of them until the node is live. `observation` is set once,
-  // by the creator or by `onStart`, which only the thread that sets `isStarted` accesses. Access is not checked for
-  // exclusivity at run time, which would be a tenth of a commit: no code that reads a property runs while it is written
-  // (`EngineBenchmarks commit`).
+  // Sendable: see the three types. Only the thread that sets `isStarted` accesses `onStart`. `observation` is set once, by
+  // the creator or by `onStart`. Access is not checked for exclusivity at run time, which would be a tenth of a commit: no
+  // code that reads a property runs while it is written (`EngineBenchmarks commit`).
 
   @usableFromInline package let domain: Domain
   /// 0 for a root. A derived node is higher than each of its inputs.
@@ -34,10 +28,6 @@ package final class Node: @unchecked Sendable {
   /// A Boolean value that indicates whether several pending commits, or several steps that are recorded for a
   /// node that joins, may become one.
   let composesCommits: Bool
-
-  /// Observers in other domains, if there were any. They receive each update, before all other observers. It is set once,
-  /// under the domain's lock. The delivering thread reads it without the lock if `receivers` says that it was set before.
-  @exclusivity(unchecked) private(set) var boundaryObservers: ObserverList?
   /// Observers of the value or the contents.
   package let observers: ObserverList
   /// Observers of the status. They are called after the observers of the contents.
@@ -45,72 +35,118 @@ package final class Node: @unchecked Sendable {
   /// Tracks reads of the value or the contents together with the status. The lists of observers track reads of
   /// one of them.
   package let tracking = ObservationTracker()
-
-  /// The state that observers have received, or are receiving.
-  // A stored property would be checked for exclusivity where another module reads it.
-  @inlinable package var published: Event? { publishedState }
-  @exclusivity(unchecked) @usableFromInline private(set) var publishedState: Event?
-  /// The newest state of a root, delivered or not.
-  @exclusivity(unchecked) private var committed: Event?
-  /// A Boolean value that indicates whether the end of a signal is committed. Nothing follows it.
-  @exclusivity(unchecked) private var isFinished = false
-  /// A Boolean value that indicates whether the end of a signal is published.
-  @exclusivity(unchecked) package private(set) var hasEnded = false
-
-  /// The update of the current pass.
-  @exclusivity(unchecked) @usableFromInline package private(set) var update: (any Update)?
-  /// The properties of the update with these names, or `false` if there is none. They are read several times in a pass,
-  /// and reading them from the update would retain it.
-  @exclusivity(unchecked) @usableFromInline package private(set) var hasChange = false
-  @exclusivity(unchecked) @usableFromInline package private(set) var isStatusStep = false
-  /// A Boolean value that indicates whether the signal ends in the current pass. A kernel sets it.
-  @exclusivity(unchecked) @usableFromInline package var ends = false
-  /// The state before the update, which must not be released under the lock.
-  @exclusivity(unchecked) private var previous: Event?
-  @exclusivity(unchecked) private var kernel: Kernel?
-  /// A Boolean value that indicates whether commits with changes had no effect in the end. A reader may have read
-  /// what one of them committed.
-  @exclusivity(unchecked) private var hasDroppedChange = false
-  /// Who receives the update of the current pass.
-  @exclusivity(unchecked) private(set) var receivers: Receivers = []
-  /// The pass that scheduled this node last.
-  @exclusivity(unchecked) var mark: UInt64 = 0
-  /// The node of the same height that is computed after this one.
-  @exclusivity(unchecked) var nextScheduled: Node?
-
-  /// The connections to the nodes that this node is derived from. They are released after the end.
-  @exclusivity(unchecked) private(set) var inputs: [NodeInput]
-  /// The nodes that are derived from this one, if there were any.
-  @exclusivity(unchecked) private(set) var children: ChildList?
   /// The parts of this node that change by themselves, if it has some.
   let parts: NodeParts?
-
-  /// The number of pending commits of this root, the elements that they change, and the position of the
-  /// latest.
-  @exclusivity(unchecked) var pendingCommits = 0
-  @exclusivity(unchecked) var pendingChanges = 0
-  @exclusivity(unchecked) var lastPending = 0
-
   /// The place where commits of other domains enter through this root.
   package let entrance: Entrance?
-  /// The roots that follow this node, by domain.
-  @exclusivity(unchecked) private var followers: [ObjectIdentifier: Follower] = [:]
-  /// The type that has created the node, for explanations.
-  @exclusivity(unchecked) var type: Any.Type?
-  /// Further facts for explanations.
-  @exclusivity(unchecked) var notes: NodeNotes?
-  /// The counts since the domain counts, or older ones.
-  @exclusivity(unchecked) private(set) var work: NodeWork?
-  /// Keeps alive the observation or the task that feeds this root.
-  var observation: Disposable?
   private let isStarted = Atomic<Bool>(false)
   /// `nil` after it was called, so its captured values are released.
   private var onStart: (@Sendable (Node) -> Void)?
+  /// Keeps alive the observation or the task that feeds this root.
+  var observation: Disposable?
+
+  /// What the domain's lock guards.
+  struct Guarded {
+    /// The newest state of a root, delivered or not.
+    var committed: Event?
+    /// A Boolean value that indicates whether the end of a signal is committed. Nothing follows it.
+    var isFinished = false
+    /// The number of pending commits of this root, the elements that they change, and the position of the
+    /// latest.
+    var pendingCommits = 0
+    var pendingChanges = 0
+    var lastPending = 0
+    /// The nodes that are derived from this one, if there were any.
+    var children: ChildList?
+    /// The roots that follow this node, by domain.
+    fileprivate var followers: [ObjectIdentifier: Follower] = [:]
+    /// The type that has created the node, for explanations.
+    var type: Any.Type?
+    /// Further facts for explanations.
+    var notes: NodeNotes?
+  }
+
+  /// What only the delivering thread writes, under the domain's lock. That thread reads it without the lock, and others
+  /// with it.
+  @usableFromInline
+  struct Published {
+    /// The state that observers have received, or are receiving.
+    @usableFromInline var state: Event?
+    /// A Boolean value that indicates whether the end of a signal is published.
+    var hasEnded = false
+    /// The connections to the nodes that this node is derived from. They are released after the end.
+    var inputs: [NodeInput]
+    /// The counts since the domain counts, or older ones.
+    var work: NodeWork?
+  }
+
+  /// What the delivering thread owns, of which there is one at a time, and which hands over to the next one under the
+  /// lock. The creator of a derived node owns it until the node is live.
+  @usableFromInline
+  struct Pass {
+    /// The update of the current pass.
+    @usableFromInline var update: (any Update)?
+    /// The properties of the update with these names, or `false` if there is none. They are read several times in a
+    /// pass, and reading them from the update would retain it.
+    @usableFromInline var hasChange = false
+    @usableFromInline var isStatusStep = false
+    /// A Boolean value that indicates whether the signal ends in the current pass. A kernel sets it.
+    @usableFromInline var ends = false
+    /// The state before the update, which must not be released under the lock.
+    var previous: Event?
+    var kernel: Kernel?
+    /// A Boolean value that indicates whether commits with changes had no effect in the end. A reader may have read
+    /// what one of them committed.
+    var hasDroppedChange = false
+    /// Who receives the update of the current pass.
+    var receivers: Receivers = []
+    /// The pass that scheduled this node last.
+    var mark: UInt64 = 0
+    /// The node of the same height that is computed after this one.
+    var nextScheduled: Node?
+
+    mutating func set(_ new: consuming (any Update)?) {
+      hasChange = new?.hasChange == true
+      isStatusStep = new?.isStatusStep == true
+      update = new
+    }
+  }
+
+  @exclusivity(unchecked) private var guarded: Guarded
+  @exclusivity(unchecked) @usableFromInline private(set) var publication: Published
+  @exclusivity(unchecked) @usableFromInline var pass = Pass()
+  /// Observers in other domains, if there were any. They receive each update, before all other observers. It is set once,
+  /// under the domain's lock. The delivering thread reads it without the lock if `receivers` says that it was set before.
+  @exclusivity(unchecked) private(set) var boundaryObservers: ObserverList?
+
+  /// What the domain's lock guards. Only a thread that holds the lock has a key.
+  subscript(_ key: Domain.Key) -> Guarded {
+    _read { yield guarded }
+    _modify { yield &guarded }
+  }
+
+  /// The state that observers have received, or are receiving.
+  @inlinable package var published: Event? { publication.state }
+  /// A Boolean value that indicates whether the end of a signal is published.
+  package var hasEnded: Bool { publication.hasEnded }
+  /// The connections to the nodes that this node is derived from.
+  var inputs: [NodeInput] { publication.inputs }
+  /// The update of the current pass.
+  @inlinable package var update: (any Update)? { pass.update }
+  /// A Boolean value that indicates whether the update of the current pass changes the value or the contents.
+  @inlinable package var hasChange: Bool { pass.hasChange }
+  /// A Boolean value that indicates whether the update of the current pass changes the status.
+  @inlinable package var isStatusStep: Bool { pass.isStatusStep }
+  /// A Boolean value that indicates whether the signal ends in the current pass. A kernel sets it.
+  @inlinable package var ends: Bool {
+    get { pass.ends }
+    set { pass.ends = newValue }
+  }
 
   /// A root that follows this node.
   // A class. As a struct in the dictionary, a missing entry was read as one with a weak reference to nowhere
   // (Swift 6.3, debug builds).
-  private final class Follower {
+  fileprivate final class Follower {
     private(set) weak var node: Node?
     private let identifier: ObjectIdentifier
 
@@ -140,11 +176,11 @@ package final class Node: @unchecked Sendable {
     self.domain = domain
     self.remembers = remembers
     self.entrance = entrance
-    self.type = type
     self.onStart = onStart
     composesCommits = remembers
-    (publishedState, committed) = (state, state)
-    (height, inputs, parts) = (0, [], nil)
+    (height, parts) = (0, nil)
+    guarded = Guarded(committed: state, type: type)
+    publication = Published(state: state, inputs: [])
     observers = ObserverList(domain: domain)
     statusObservers = ObserverList(domain: domain)
   }
@@ -166,11 +202,11 @@ package final class Node: @unchecked Sendable {
   ) {
     domain = inputs[0].node.domain
     height = inputs.reduce(0) { max($0, $1.node.height + 1) }
-    self.inputs = inputs
     self.remembers = remembers
-    self.type = type
     self.parts = parts
-    self.kernel = kernel
+    guarded = Guarded(type: type)
+    publication = Published(inputs: inputs)
+    pass.kernel = kernel
     composesCommits = composesSteps
     entrance = nil
     observers = ObserverList(domain: domain)
@@ -189,8 +225,9 @@ package final class Node: @unchecked Sendable {
     DependencyGraph.notifyChange(of: domain)
     let (domain, identifier) = (ObjectIdentifier(domain), ObjectIdentifier(self))
     for source in entrance.sources {
-      source.domain.lock.withLock { _ in
-        if source.followers[domain]?.isNode(identifier) == true { source.followers[domain] = nil }
+      source.domain.lock.withLock { state in
+        let isNewest = source[state.key].followers[domain]?.isNode(identifier) == true
+        if isNewest { source[state.key].followers[domain] = nil }
       }
     }
   }
@@ -199,20 +236,20 @@ package final class Node: @unchecked Sendable {
 
   /// The newest state of a root, delivered or not, or the published state of a derived node.
   @usableFromInline package var current: Event? {
-    domain.lock.withLock { _ in committed ?? published }
+    domain.lock.withLock { self[$0.key].committed ?? published }
   }
 
   /// The newest state of a root, under the lock.
-  package func committed(_ state: inout Domain.State) -> Event? { committed }
+  package func committed(_ state: inout Domain.State) -> Event? { self[state.key].committed }
 
   /// The published state, if no commit is pending that may replace it.
   package var settled: Event? { domain.lock.withLock { $0.isSettled ? published : nil } }
 
   /// Sets the first state of a root that cannot be observed yet.
   package func setFirst(_ first: Event) {
-    let replaced = domain.lock.withLock { _ in
-      defer { (publishedState, committed) = (first, first) }
-      return (publishedState, committed)
+    let replaced = domain.lock.withLock { state in
+      defer { (publication.state, self[state.key].committed) = (first, first) }
+      return (publication.state, self[state.key].committed)
     }
     withExtendedLifetime(replaced) {}
   }
@@ -253,17 +290,17 @@ package final class Node: @unchecked Sendable {
   package func commit(
     _ update: (any Update)?, tickets: [Ticket], _ state: inout Domain.State
   ) -> (Event?, Event?) {
-    if isFinished { return (nil, nil) }
-    let replaced = committed
+    if self[state.key].isFinished { return (nil, nil) }
+    let replaced = self[state.key].committed
     if let update {
-      if remembers { committed = update.state }
+      if remembers { self[state.key].committed = update.state }
     } else {
-      isFinished = true
+      self[state.key].isFinished = true
     }
     let merged = state.pending.append(update, to: self, tickets: tickets)
     if merged == nil { state.committed += 1 }
     // The first commit to a root may go ahead of commits that wait.
-    if pendingCommits == 1 { state.waitsForTickets = false }
+    if self[state.key].pendingCommits == 1 { state.waitsForTickets = false }
     // A transaction is in flight in the domains of its own roots from its beginning.
     if entrance != nil { for ticket in tickets { ticket.enter(domain) } }
     return (replaced, merged)
@@ -279,11 +316,11 @@ package final class Node: @unchecked Sendable {
       return true
     }
     if let update {
-      set(update.composed(with: commit))
+      pass.set(update.composed(with: commit))
     } else if let published {
-      set(commit.continues(published) ? commit : commit.continued(from: published))
+      pass.set(commit.continues(published) ? commit : commit.continued(from: published))
     } else {
-      set(commit)
+      pass.set(commit)
     }
     return update?.isComposed == false
   }
@@ -292,33 +329,29 @@ package final class Node: @unchecked Sendable {
   var isChanged: Bool { update != nil || ends }
 
   /// Returns whether parts of the node have changed in a pass.
-  func hasChangedParts(in pass: UInt64) -> Bool { mark == pass && parts?.areChanged == true }
+  func hasChangedParts(in pass: UInt64) -> Bool { self.pass.mark == pass && parts?.areChanged == true }
 
   /// Computes the update of the current pass, without the lock.
   func compute() {
-    if let kernel {
+    if let kernel = pass.kernel {
       parts?.beginUpdate()
-      set(kernel(self))
-      if ends { self.kernel = nil }
+      let update = kernel(self)
+      pass.set(update)
+      if ends { pass.kernel = nil }
     } else if let composed = update {
       let hadChange = hasChange
-      set(composed.resolved())
-      hasDroppedChange = hadChange && !hasChange
+      let update = composed.resolved()
+      pass.set(update)
+      pass.hasDroppedChange = hadChange && !hasChange
     }
-  }
-
-  private func set(_ new: consuming (any Update)?) {
-    hasChange = new?.hasChange == true
-    isStatusStep = new?.isStatusStep == true
-    update = new
   }
 
   /// Applies the update to the state, under the lock.
   func settle(_ state: inout Domain.State) {
     if remembers, update != nil {
       // `previous` is nil.
-      swap(&previous, &publishedState)
-      publishedState = update?.state
+      swap(&pass.previous, &publication.state)
+      publication.state = update?.state
     }
     if ends { publishEnd(&state) }
   }
@@ -327,29 +360,29 @@ package final class Node: @unchecked Sendable {
   func publish(_ state: inout Domain.State) {
     if update != nil {
       // A list is touched only if it may receive something: each is at another place of the memory.
-      if tracking.isRead { receivers.insert(.readers) }
+      if tracking.isRead { pass.receivers.insert(.readers) }
       if let boundaryObservers, boundaryObservers.isInUse, let update {
         boundaryObservers.capture(for: update, &state)
-        receivers.insert(.otherDomains)
+        pass.receivers.insert(.otherDomains)
         domain.pass.exits += boundaryObservers.count
       }
       if hasChange, observers.isInUse, let update {
         observers.capture(for: update, &state)
-        receivers.insert(.observers)
+        pass.receivers.insert(.observers)
       }
       if isStatusStep, statusObservers.isInUse, let update {
         statusObservers.capture(for: update, &state)
-        receivers.insert(.statusObservers)
+        pass.receivers.insert(.statusObservers)
       }
     }
     settle(&state)
   }
 
   private func publishEnd(_ state: inout Domain.State) {
-    hasEnded = true
-    receivers.insert(.observers)
+    publication.hasEnded = true
+    pass.receivers.insert(.observers)
     if let boundaryObservers {
-      receivers.insert(.otherDomains)
+      pass.receivers.insert(.otherDomains)
       boundaryObservers.finish(SignalEnd.shared, &state)
     }
     observers.finish(SignalEnd.shared, &state)
@@ -357,8 +390,8 @@ package final class Node: @unchecked Sendable {
 
   /// Reports commits that had no effect in the end to those who have read what one of them committed.
   func reportDroppedChange() {
-    if !hasDroppedChange { return }
-    hasDroppedChange = false
+    if !pass.hasDroppedChange { return }
+    pass.hasDroppedChange = false
     observers.tracking.hasChanged()
     // Otherwise, `reportChange()` reports it.
     if update == nil { tracking.hasChanged() }
@@ -374,27 +407,27 @@ package final class Node: @unchecked Sendable {
 
   /// Releases everything that belongs to the pass.
   func endPass() {
-    if receivers.contains(.otherDomains) { boundaryObservers?.endPass() }
-    if receivers.contains(.observers) { observers.endPass() }
-    if receivers.contains(.statusObservers) { statusObservers.endPass() }
-    receivers = []
+    if pass.receivers.contains(.otherDomains) { boundaryObservers?.endPass() }
+    if pass.receivers.contains(.observers) { observers.endPass() }
+    if pass.receivers.contains(.statusObservers) { statusObservers.endPass() }
+    pass.receivers = []
     if ends {
       if height > 0 { releaseInputs() }
       ends = false
     }
-    set(nil)
-    previous = nil
+    pass.set(nil)
+    pass.previous = nil
   }
 
   /// Returns the counts of this node, for the delivering thread.
   ///
   /// - Parameter epoch: The number of times that counting has begun in the domain.
   func work(in epoch: UInt64) -> NodeWork {
-    if let work, work.epoch == epoch { return work }
+    if let work = publication.work, work.epoch == epoch { return work }
     let new = NodeWork(epoch: epoch)
     let replaced = domain.lock.withLock { _ in
-      defer { work = new }
-      return work
+      defer { publication.work = new }
+      return publication.work
     }
     withExtendedLifetime(replaced) {}
     return new
@@ -423,19 +456,21 @@ package final class Node: @unchecked Sendable {
   var inputNodes: [Node] { domain.lock.withLock { _ in inputs }.map(\.node) }
 
   /// A Boolean value that indicates whether a node is derived from this one, under the lock.
-  var hasChildren: Bool { children?.isEmpty == false || parts?.inUse.isEmpty == false }
+  func hasChildren(_ key: Domain.Key) -> Bool {
+    self[key].children?.isEmpty == false || parts?.inUse.isEmpty == false
+  }
 
   /// A Boolean value that indicates whether a node is derived from this one.
-  package var hasLiveChildren: Bool { domain.lock.withLock { _ in hasChildren } }
+  package var hasLiveChildren: Bool { domain.lock.withLock { hasChildren($0.key) } }
 
   /// A Boolean value that indicates whether a root of another domain follows this node.
   package var isFollowed: Bool { domain.lock.withLock { _ in boundaryObservers?.isInUse == true } }
 
   /// The list in which nodes that are derived from this one are children, under the lock.
-  var childList: ChildList {
-    if let children { return children }
+  func childList(_ key: Domain.Key) -> ChildList {
+    if let children = self[key].children { return children }
     let list = ChildList()
-    children = list
+    self[key].children = list
     return list
   }
 
@@ -443,7 +478,7 @@ package final class Node: @unchecked Sendable {
   package func leave() {
     if height == 0 { return }
     domain.lock.withLock { state in
-      for input in inputs { input.children.remove(input) }
+      for input in inputs { input.children(state.key).remove(input) }
       if let index = state.turnedLive.firstIndex(where: { $0 === self }) {
         state.turnedLive.remove(at: index)
       }
@@ -454,8 +489,8 @@ package final class Node: @unchecked Sendable {
   private func releaseInputs() {
     // `self` may be held by its inputs alone, and its inputs by itself.
     let released = domain.lock.withLock { state -> [NodeInput] in
-      for input in inputs { input.children.remove(input) }
-      defer { inputs = [] }
+      for input in inputs { input.children(state.key).remove(input) }
+      defer { publication.inputs = [] }
       return inputs
     }
     withExtendedLifetime(released) {}
@@ -476,12 +511,12 @@ package final class Node: @unchecked Sendable {
     let entrance = Entrance([self])
     let key = ObjectIdentifier(domain)
     let (follower, observation) = self.domain.lock.withLock { state -> (Node, Observation?) in
-      if joinsTransactions, let shared = followers[key]?.node { return (shared, nil) }
+      if joinsTransactions, let shared = self[state.key].followers[key]?.node { return (shared, nil) }
       let follower = Node(
         domain: domain, state: published, remembers: remembers, entrance: entrance)
-      follower.hasEnded = hasEnded
+      follower.publication.hasEnded = hasEnded
       if joinsTransactions {
-        followers[key] = Follower(follower)
+        self[state.key].followers[key] = Follower(follower)
       }
       let observation = attachBoundary(
         { [weak follower, unowned self] event in

@@ -67,35 +67,38 @@ extension Node {
     return domain.lock.withLock { domain in
       let epoch = domain.meter?.epoch
       return Portrait(
-        name: NodeName(type: type, label: facts?.label, remembers: remembers), facts: facts,
-        state: publishedState, observers: observers.count + statusObservers.count,
-        work: epoch.map { work?.counts(in: $0) ?? NodeWork.Counts() },
+        name: NodeName(type: self[domain.key].type, label: facts?.label, remembers: remembers),
+        facts: facts,
+        state: published, observers: observers.count + statusObservers.count,
+        work: epoch.map { publication.work?.counts(in: $0) ?? NodeWork.Counts() },
         countedLoadTime: facts?.counted.epoch == epoch ? facts?.counted.time ?? 0 : 0)
     }
   }
 
   package var name: NodeName {
     let label = facts?.label
-    return domain.lock.withLock { _ in NodeName(type: type, label: label, remembers: remembers) }
+    return domain.lock.withLock {
+      NodeName(type: self[$0.key].type, label: label, remembers: remembers)
+    }
   }
 
-  private var facts: NodeNotes.Facts? { domain.lock.withLock { _ in notes }?.facts }
+  private var facts: NodeNotes.Facts? { domain.lock.withLock { self[$0.key].notes }?.facts }
 
   /// A Boolean value that indicates whether the node only connects domains, and is nothing that a user has made.
   package var isConnection: Bool {
-    entrance != nil && domain.lock.withLock { _ in type == nil }
+    entrance != nil && domain.lock.withLock { self[$0.key].type == nil }
   }
 
   /// Sets the type that has created the node.
   package func describe(as type: Any.Type) {
-    domain.lock.withLock { _ in self.type = type }
+    domain.lock.withLock { self[$0.key].type = type }
   }
 
   /// Changes the notes, which are created if there are none.
   package func note(_ change: (inout NodeNotes.Facts) -> Void) {
-    let notes = domain.lock.withLock { _ in
-      let notes = self.notes ?? NodeNotes()
-      self.notes = notes
+    let notes = domain.lock.withLock { state in
+      let notes = self[state.key].notes ?? NodeNotes()
+      self[state.key].notes = notes
       return notes
     }
     notes.change(change)

@@ -53,6 +53,8 @@ struct PendingCommits: Sendable {
   /// The number of commits to one root that may be pending before they are composed into one.
   static var limit: Int { 1_000 }
 
+  /// The lock of the domain guards the commits, too.
+  private let key: Domain.Key
   /// Entries that were taken are nil.
   private var entries: [Entry?] = []
   /// The index of the first entry that was not taken.
@@ -63,6 +65,8 @@ struct PendingCommits: Sendable {
   private var positions: [ObjectIdentifier: [Int]] = [:]
   /// A Boolean value that indicates whether a root has reached the limit since there was no commit.
   private var hasReachedLimit = false
+
+  init(key: Domain.Key) { self.key = key }
 
   var isEmpty: Bool { head == entries.count }
 
@@ -75,25 +79,25 @@ struct PendingCommits: Sendable {
     _ commit: (any Update)?, to root: Node, tickets: [Ticket]
   ) -> (any Update)? {
     let (changes, limit) = commit?.size ?? (0, 0)
-    root.pendingChanges += changes
+    root[key].pendingChanges += changes
     if let commit, isBehind(root, limit: limit) {
       return composeWithLatest(commit, of: root, tickets, changes)
     }
     let position = base + entries.count
-    let previous = root.pendingCommits > 0 ? root.lastPending : -1
+    let previous = root[key].pendingCommits > 0 ? root[key].lastPending : -1
     entries.append(
       Entry(root: root, commit: commit, tickets: tickets, changes: changes, previous: previous))
     for ticket in tickets { note(ticket, at: position) }
-    root.pendingCommits += 1
-    root.lastPending = position
-    if root.pendingCommits >= Self.limit { hasReachedLimit = true }
+    root[key].pendingCommits += 1
+    root[key].lastPending = position
+    if root[key].pendingCommits >= Self.limit { hasReachedLimit = true }
     return nil
   }
 
   private mutating func composeWithLatest(
     _ commit: any Update, of root: Node, _ tickets: [Ticket], _ changes: Int
   ) -> (any Update)? {
-    let index = root.lastPending - base
+    let index = root[key].lastPending - base
     guard var latest = entries[index], let replaced = latest.commit else {
       preconditionFailure("the latest commit of a root is pending, but was taken")
     }
@@ -102,7 +106,7 @@ struct PendingCommits: Sendable {
     latest.tickets += tickets
     latest.changes += changes
     entries[index] = latest
-    for ticket in tickets { note(ticket, at: root.lastPending) }
+    for ticket in tickets { note(ticket, at: root[key].lastPending) }
     hasReachedLimit = true
     return replaced
   }
@@ -112,8 +116,8 @@ struct PendingCommits: Sendable {
   }
 
   private func isBehind(_ root: Node, limit: Int) -> Bool {
-    root.pendingCommits > 0 && root.composesCommits
-      && (root.pendingCommits >= Self.limit || root.pendingChanges > max(limit, Self.limit))
+    root[key].pendingCommits > 0 && root.composesCommits
+      && (root[key].pendingCommits >= Self.limit || root[key].pendingChanges > max(limit, Self.limit))
   }
 
   /// Takes the first commit if it can have a pass of its own.
@@ -178,7 +182,7 @@ struct PendingCommits: Sendable {
   /// It is usually the last ticket that becomes ready. Looking at it first avoids a search of the group.
   private func latestTicket(of root: Node) -> Ticket? {
     guard hasReachedLimit, isAtLimit(root) else { return nil }
-    var position = root.lastPending
+    var position = root[key].lastPending
     while let entry = entry(at: position) {
       if let ticket = entry.tickets.last { return ticket }
       position = entry.previous
@@ -187,7 +191,7 @@ struct PendingCommits: Sendable {
   }
 
   private func isAtLimit(_ root: Node) -> Bool {
-    root.composesCommits && root.pendingCommits >= Self.limit
+    root.composesCommits && root[key].pendingCommits >= Self.limit
   }
 
   /// Returns the indices of the commits that must be in one pass with a commit, in order, and their tickets.
@@ -214,7 +218,7 @@ struct PendingCommits: Sendable {
     var open = [base + first]
     while let next = open.popLast() {
       guard let root = self.entry(at: next)?.root else { continue }
-      var position = isAtLimit(root) ? root.lastPending : next
+      var position = isAtLimit(root) ? root[key].lastPending : next
       while let entry = self.entry(at: position), members.insert(position - base).inserted {
         for ticket in entry.tickets where seen.insert(ObjectIdentifier(ticket)).inserted {
           if waiting.contains(ObjectIdentifier(ticket)) { return nil }
@@ -235,8 +239,8 @@ struct PendingCommits: Sendable {
     guard let entry = entries[index].take() else { return nil }
     for ticket in entry.tickets { forget(ticket, at: base + index) }
     let root = entry.root
-    root.pendingCommits -= 1
-    root.pendingChanges -= entry.changes
+    root[key].pendingCommits -= 1
+    root[key].pendingChanges -= entry.changes
     while head < entries.count, entries[head] == nil { head += 1 }
     if head == entries.count {
       base += entries.count
@@ -248,9 +252,9 @@ struct PendingCommits: Sendable {
   }
 
   private mutating func forget(_ ticket: Ticket, at position: Int) {
-    let key = ObjectIdentifier(ticket)
-    positions[key]?.removeAll { $0 == position }
-    if positions[key]?.isEmpty == true { positions[key] = nil }
+    let ticket = ObjectIdentifier(ticket)
+    positions[ticket]?.removeAll { $0 == position }
+    if positions[ticket]?.isEmpty == true { positions[ticket] = nil }
   }
 
   /// Releases the memory of entries that were taken.
