@@ -9,49 +9,75 @@ package import ReactiveSignals
 /// knows nothing of locks, threads or nodes; ``SwapExecutor`` does. Each kind of input has a function that
 /// handles it in all states, so the functions together are the table of transitions.
 ///
-/// A swap runs through three states. It *attaches* the new source, *loads* until the source has
-/// loaded, and then computes the *difference* from the shown contents. From the moment that the
-/// difference begins, updates of both sources are pending: if the swap commits, the updates of the new
+/// A swap runs through phases. It *attaches* the new source, *loads* until the source has
+/// loaded, and then *compares* it with the shown contents. From the moment that the
+/// comparison begins, updates of both sources are pending: if the swap commits, the updates of the new
 /// source are applied and the updates of the old source are discarded. If the swap is abandoned, it is
 /// the other way around (rules S3 and S4 of the event contract).
 ///
 /// The way of a swap to a loaded source: `swapped` → action `attach` → input `attached` → action
-/// `computeDifference` → input `compared` → step `show` → action `deliver`. If the source has not loaded yet, the state
+/// `computeDifference` → input `compared` → step `show` → action `deliver`. If the source has not loaded yet, the phase
 /// after `attached` is `loading`. An input `updated` that shows a loaded source then leads to `computeDifference`.
 ///
-/// If the swap's guard refuses the difference, the state after `compared` is `held`: both sources are live, and the old
+/// If the swap's guard refuses the difference, the swap is `held`: both sources are live, and the old
 /// one is shown. An update of either one leads to `computeDifference` again, and the guard is asked again (rule G1).
 ///
 /// If the swap is one of a group, the machine reports to the group, and the group decides: a source that has loaded is
 /// `held` until the input `compare`. If the guard does not refuse the difference, the swap is `agreed` until the input
 /// `commit`, which shows it, or `stepBack`, because another swap of the group was refused (rule G3).
 package struct SwapStateMachine {
-  /// The sources that are attached to the container, and how far a swap has come.
-  package enum State {
-    /// Nothing is shown, and no swap is open.
-    case empty
-    /// The first source is being attached. Whatever it holds is shown.
-    case starting(SwapAttachment, pending: [SwapUpdate])
-    /// A source is shown, and no swap is open.
-    case showing(SwapAttachment)
-    /// A new source is being attached. Its updates are pending until its contents are known.
-    case attaching(shown: SwapAttachment?, staged: SwapAttachment, pending: [SwapUpdate])
-    /// A new source is observed and has not loaded. The shown source is live.
-    case loading(shown: SwapAttachment?, staged: SwapAttachment)
-    /// The difference to the contents of the new source is being computed.
-    case diffing(
-      shown: SwapAttachment?, staged: SwapAttachment, contents: SwapContents,
-      pendingOfShown: [SwapUpdate],
-      pendingOfStaged: [SwapUpdate], refusal: Refusal)
-    /// The guard has refused the difference, or the group has not asked for it. The shown source is live, and the new one
-    /// is observed.
-    case held(shown: SwapAttachment?, staged: SwapAttachment, contents: SwapContents)
+  /// The source that is shown.
+  package internal(set) var shown: SwapAttachment?
+  /// The swap that is open.
+  package internal(set) var swap: Swap?
+  /// A Boolean value that indicates whether the container was released. Then no source is shown, and no swap is open.
+  package internal(set) var isClosed: Bool
+
+  /// Creates a machine, which shows nothing if it is not created in another state.
+  package init(shown: SwapAttachment? = nil, swap: Swap? = nil, isClosed: Bool = false) {
+    (self.shown, self.swap, self.isClosed) = (shown, swap, isClosed)
+  }
+
+  /// A swap that is open.
+  package struct Swap {
+    /// The new source.
+    package let staged: SwapAttachment
+    package internal(set) var phase: Phase
+    /// Updates of the shown source, while the difference is being computed or not committed yet. Otherwise, the shown
+    /// source is live.
+    package internal(set) var pendingOfShown: [SwapUpdate]
+    /// Updates of the new source, while it is being attached, and in the same phases.
+    package internal(set) var pendingOfStaged: [SwapUpdate]
+
+    package init(
+      _ staged: SwapAttachment, _ phase: Phase, pendingOfShown: [SwapUpdate] = [],
+      pendingOfStaged: [SwapUpdate] = []
+    ) {
+      (self.staged, self.phase) = (staged, phase)
+      (self.pendingOfShown, self.pendingOfStaged) = (pendingOfShown, pendingOfStaged)
+    }
+  }
+
+  /// How far a swap has come.
+  package enum Phase {
+    /// The source is being attached. Whatever the first source of a container holds is shown.
+    case attaching(isFirst: Bool)
+    /// The source is observed and has not loaded.
+    case loading
+    /// The difference to the contents of the source is being computed.
+    case comparing(SwapContents, Refusal)
+    /// The guard has refused the difference, or the group has not asked for it. The source is observed.
+    case held(SwapContents)
     /// The difference is known, and was not refused. The other swaps of the group are not that far.
-    case agreed(
-      shown: SwapAttachment?, staged: SwapAttachment, contents: SwapContents, Changeset?,
-      pendingOfShown: [SwapUpdate], pendingOfStaged: [SwapUpdate])
-    /// The container was released.
-    case closed
+    case agreed(SwapContents, Changeset?)
+
+    /// The contents that are, or were, compared.
+    var contents: SwapContents? {
+      switch self {
+      case .attaching, .loading: nil
+      case .comparing(let contents, _), .held(let contents), .agreed(let contents, _): contents
+      }
+    }
   }
 
   /// What follows if the guard refuses the difference that is being computed.
@@ -66,7 +92,7 @@ package struct SwapStateMachine {
 
   /// An event that the machine reacts to.
   package enum Input {
-    /// The container was created with a first source. In any other state than `empty`, this is a swap.
+    /// The container was created with a first source. If it has another one already, this is a swap.
     case start(SwapAttachment)
     /// A swap to a source was requested. If the source is made from the container, it is a cycle and
     /// was not connected.
@@ -161,24 +187,6 @@ package struct SwapStateMachine {
     /// The guard has refused the difference.
     case isRefused
   }
-
-  package internal(set) var state: State
-
-  /// Creates a machine that shows nothing.
-  package init() {
-    self.init(in: .empty)
-  }
-
-  /// Creates a machine in a state.
-  package init(in state: State) {
-    self.state = state
-  }
-
-  /// The source that is shown.
-  package var shown: SwapAttachment? { state.shown }
-
-  /// The source of the swap that is open.
-  package var staged: SwapAttachment? { state.staged }
 }
 
 /// A source that is, or may be, attached to a container, without the type of its elements.

@@ -55,60 +55,63 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
 
   // MARK: States and inputs
 
-  private func states(_ kind: StateKind) -> [Machine.State] {
+  private func states(_ kind: StateKind) -> [Machine] {
     let (shown, staged, grouped) = (numbered(1), numbered(2), numbered(7))
+    func machine(
+      over shown: SwapAttachment?, _ staged: SwapAttachment, _ phase: Machine.Phase,
+      ofShown: [SwapUpdate] = [], ofStaged: [SwapUpdate] = []
+    ) -> Machine {
+      Machine(
+        shown: shown,
+        swap: .init(staged, phase, pendingOfShown: ofShown, pendingOfStaged: ofStaged))
+    }
+    let old = contents("L0")
     switch kind {
-    case .empty: return [.empty]
+    case .empty: return [Machine()]
     case .starting:
-      return [.starting(staged, pending: []), .starting(staged, pending: updates("W1", "L2"))]
-    case .showing: return [.showing(shown)]
-    case .attaching:
       return [
-        .attaching(shown: nil, staged: staged, pending: []),
-        .attaching(shown: shown, staged: staged, pending: []),
-        .attaching(shown: shown, staged: staged, pending: updates("W1", "L2")),
-        .attaching(shown: shown, staged: grouped, pending: updates("L2")),
+        machine(over: nil, staged, .attaching(isFirst: true)),
+        machine(over: nil, staged, .attaching(isFirst: true), ofStaged: updates("W1", "L2")),
+      ]
+    case .showing: return [Machine(shown: shown)]
+    case .attaching:
+      let attaching = Machine.Phase.attaching(isFirst: false)
+      return [
+        machine(over: nil, staged, attaching),
+        machine(over: shown, staged, attaching),
+        machine(over: shown, staged, attaching, ofStaged: updates("W1", "L2")),
+        machine(over: shown, grouped, attaching, ofStaged: updates("L2")),
       ]
     case .loading:
       return [
-        .loading(shown: nil, staged: staged), .loading(shown: shown, staged: staged),
-        .loading(shown: shown, staged: grouped),
+        machine(over: nil, staged, .loading), machine(over: shown, staged, .loading),
+        machine(over: shown, grouped, .loading),
       ]
     case .diffing:
       return [
-        .diffing(
-          shown: nil, staged: staged, contents: contents("L0"), pendingOfShown: [],
-          pendingOfStaged: [], refusal: .holds),
-        .diffing(
-          shown: shown, staged: staged, contents: contents("L0"),
-          pendingOfShown: updates("L5", "L6"), pendingOfStaged: updates("L1", "L2"),
-          refusal: .holds),
-        .diffing(
-          shown: shown, staged: staged, contents: contents("L0"), pendingOfShown: [],
-          pendingOfStaged: [], refusal: .asksAgain),
-        .diffing(
-          shown: shown, staged: staged, contents: contents("L0"),
-          pendingOfShown: updates("L5"), pendingOfStaged: [], refusal: .isIgnored),
-        .diffing(
-          shown: shown, staged: grouped, contents: contents("L0"),
-          pendingOfShown: updates("L5"), pendingOfStaged: updates("L1"), refusal: .holds),
+        machine(over: nil, staged, .comparing(old, .holds)),
+        machine(
+          over: shown, staged, .comparing(old, .holds), ofShown: updates("L5", "L6"),
+          ofStaged: updates("L1", "L2")),
+        machine(over: shown, staged, .comparing(old, .asksAgain)),
+        machine(over: shown, staged, .comparing(old, .isIgnored), ofShown: updates("L5")),
+        machine(
+          over: shown, grouped, .comparing(old, .holds), ofShown: updates("L5"),
+          ofStaged: updates("L1")),
       ]
     case .held:
       return [
-        .held(shown: nil, staged: staged, contents: contents("L0")),
-        .held(shown: shown, staged: staged, contents: contents("L0")),
-        .held(shown: shown, staged: grouped, contents: contents("L0")),
+        machine(over: nil, staged, .held(old)), machine(over: shown, staged, .held(old)),
+        machine(over: shown, grouped, .held(old)),
       ]
     case .agreed:
       return [
-        .agreed(
-          shown: nil, staged: grouped, contents: contents("L0"), nil, pendingOfShown: [],
-          pendingOfStaged: []),
-        .agreed(
-          shown: shown, staged: grouped, contents: contents("L0"), Changeset(insertions: [0]),
-          pendingOfShown: updates("L5"), pendingOfStaged: updates("L1")),
+        machine(over: nil, grouped, .agreed(old, nil)),
+        machine(
+          over: shown, grouped, .agreed(old, Changeset(insertions: [0])), ofShown: updates("L5"),
+          ofStaged: updates("L1")),
       ]
-    case .closed: return [.closed]
+    case .closed: return [Machine(isClosed: true)]
     }
   }
 
@@ -156,17 +159,14 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
   // Each description switches over all cases, so a new state or input does not compile unless it is
   // added to the enumerations above.
 
-  private func kind(of state: Machine.State) -> StateKind {
-    switch state {
-    case .empty: .empty
-    case .starting: .starting
-    case .showing: .showing
-    case .attaching: .attaching
+  private func kind(of machine: Machine) -> StateKind {
+    switch machine.swap?.phase {
+    case nil: machine.isClosed ? .closed : machine.shown == nil ? .empty : .showing
+    case .attaching(let isFirst): isFirst ? .starting : .attaching
     case .loading: .loading
-    case .diffing: .diffing
+    case .comparing: .diffing
     case .held: .held
     case .agreed: .agreed
-    case .closed: .closed
     }
   }
 
@@ -185,25 +185,25 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
     }
   }
 
-  private func text(_ state: Machine.State) -> String {
-    func list(_ updates: [SwapUpdate]) -> String { "[\(text(updates))]" }
-    func over(_ shown: SwapAttachment?) -> String { shown.map { " over \($0.number)" } ?? "" }
-    return switch state {
-    case .empty: "empty"
-    case .starting(let first, let pending): "starting \(first.number) \(list(pending))"
-    case .showing(let shown): "showing \(shown.number)"
-    case .attaching(let shown, let staged, let pending):
-      "attaching \(staged.number)\(over(shown)) \(list(pending))"
-    case .loading(let shown, let staged): "loading \(staged.number)\(over(shown))"
-    case .diffing(let shown, let staged, let contents, let ofShown, let ofStaged, let refusal):
-      "diffing \(staged.number) \(text(contents))\(over(shown)) \(list(ofShown)) "
-        + list(ofStaged) + text(refusal)
-    case .held(let shown, let staged, let contents):
-      "held \(staged.number) \(text(contents))\(over(shown))"
-    case .agreed(let shown, let staged, let contents, let difference, let ofShown, let ofStaged):
-      "agreed \(staged.number) \(text(contents)) \(text(difference))\(over(shown)) "
-        + "\(list(ofShown)) \(list(ofStaged))"
-    case .closed: "closed"
+  private func text(_ machine: Machine) -> String {
+    guard let swap = machine.swap else {
+      return machine.isClosed ? "closed" : machine.shown.map { "showing \($0.number)" } ?? "empty"
+    }
+    let (ofShown, ofStaged) = (
+      "[\(text(swap.pendingOfShown))]", "[\(text(swap.pendingOfStaged))]"
+    )
+    let (number, over) = (
+      swap.staged.number, machine.shown.map { " over \($0.number)" } ?? ""
+    )
+    return switch swap.phase {
+    case .attaching(let isFirst):
+      (isFirst ? "starting" : "attaching") + " \(number)\(over) \(ofStaged)"
+    case .loading: "loading \(number)\(over)"
+    case .comparing(let contents, let refusal):
+      "diffing \(number) \(text(contents))\(over) \(ofShown) \(ofStaged)\(text(refusal))"
+    case .held(let contents): "held \(number) \(text(contents))\(over)"
+    case .agreed(let contents, let difference):
+      "agreed \(number) \(text(contents)) \(text(difference))\(over) \(ofShown) \(ofStaged)"
     }
   }
 
@@ -732,10 +732,10 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
         let cell = "\(text(state)), \(text(input))"
         let results = (lines[text(state)] ?? []).compactMap { $0.result(for: text(input)) }
         #expect(results.count == 1, "lines for \(cell)")
-        var machine = Machine(in: state)
+        var machine = state
         let decision = machine.handle(input)
-        let isSame = text(machine.state) == text(state)
-        let result = "\(isSame ? "same" : text(machine.state)) | \(text(decision))"
+        let isSame = text(machine) == text(state)
+        let result = "\(isSame ? "same" : text(machine)) | \(text(decision))"
         #expect(result == results.first, "\(cell)")
       }
     }
@@ -762,7 +762,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
   @Test func `an action that is answered by an input is the last of its decision`() {
     for state in StateKind.allCases.flatMap(states) {
       for input in InputKind.allCases.flatMap(inputs) {
-        var machine = Machine(in: state)
+        var machine = state
         let answered = machine.handle(input).actions.dropLast().filter {
           switch $0 {
           case .attach, .attachFirst, .computeDifference, .supersede: true
@@ -776,8 +776,8 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
 
   @Test func `a new machine shows nothing until it starts`() {
     var machine = Machine()
-    #expect(text(machine.state) == "empty")
+    #expect(text(machine) == "empty")
     #expect(text(machine.handle(.start(numbered(2)))) == "attach first 2")
-    #expect(text(machine.state) == "starting 2 []")
+    #expect(text(machine) == "starting 2 []")
   }
 }

@@ -85,7 +85,7 @@ private final class Walk {
       if !isCycle { connected.insert(new) }
       handle(.swap(numbered(new), isCycle: isCycle))
     case 1:
-      if let staged = machine.staged, random.oneIn(2) {
+      if let staged = machine.swap?.staged, random.oneIn(2) {
         let isCanceled = random.oneIn(2)
         handle(
           isCanceled ? .abandon(staged, .cancelled) : .compare(staged, isAccepted: true))
@@ -93,13 +93,13 @@ private final class Walk {
     case 2:
       // The handles of swaps that are done, and updates that were under way when a source was left.
       guard let old = requested.randomElement(using: &random) else { return }
-      if numbered(old) != machine.staged {
+      if numbered(old) != machine.swap?.staged {
         let isCanceled = random.oneIn(2)
         handle(
           isCanceled
             ? .abandon(numbered(old), .cancelled) : .compare(numbered(old), isAccepted: true))
       }
-      if numbered(old) != machine.staged, numbered(old) != machine.shown {
+      if numbered(old) != machine.swap?.staged, numbered(old) != machine.shown {
         handle(.update(numbered(old), collections[old % 5].update))
       }
     case 3...9:
@@ -113,8 +113,8 @@ private final class Walk {
 
   /// Sends what the group of the staged attachment may send now.
   private func decideAsGroup() {
-    guard let staged = machine.staged, staged.number % 10 >= 5 else { return }
-    switch machine.state {
+    guard let staged = machine.swap?.staged, staged.number % 10 >= 5 else { return }
+    switch machine.swap?.phase {
     case .held: handle(.compare(staged, isAccepted: random.oneIn(3)))
     case .agreed:
       if random.oneIn(3) {
@@ -145,7 +145,7 @@ private final class Walk {
   private func answer() {
     if !computing.isEmpty, random.oneIn(12) {
       let attachment = computing.remove(at: random.below(computing.count))
-      if case .diffing = machine.state, machine.staged != numbered(attachment) {
+      if case .comparing = machine.swap?.phase, machine.swap?.staged != numbered(attachment) {
         counts["late", default: 0] += 1
       }
       let difference = random.oneIn(4) ? nil : Changeset(insertions: [0])
@@ -169,9 +169,11 @@ private final class Walk {
   // MARK: Decisions
 
   private func handle(_ input: Machine.Input) {
-    let before = machine.state
+    let before = machine
     // The executor begins with the contents of the first source before it answers.
-    if case .attached(let first, let contents, _) = input, case .starting(first, _) = before {
+    if case .attached(let first, let contents, _) = input, before.swap?.staged == first,
+      case .attaching(isFirst: true) = before.swap?.phase
+    {
       visible = contents.value() as Version
     }
     let decision = machine.handle(input)
@@ -251,7 +253,7 @@ private final class Walk {
       counts["\(outcome)".components(separatedBy: "(")[0], default: 0] += 1
     case .supersede(let staged, let new):
       connected.remove(new.number)
-      if case .agreed = machine.state, random.oneIn(2) { handle(.commit(staged, Ticket())) }
+      if case .agreed = machine.swap?.phase, random.oneIn(2) { handle(.commit(staged, Ticket())) }
       handle(.abandon(staged, .superseded))
       connected.insert(new.number)
       handle(.swap(new, isCycle: false))
@@ -264,25 +266,22 @@ private final class Walk {
   // MARK: Invariants
 
   private func check(
-    _ decision: Machine.Decision, from before: Machine.State, _ input: Machine.Input
+    _ decision: Machine.Decision, from before: Machine, _ input: Machine.Input
   ) {
     // The decision was to do something else first, which was checked.
     if case .supersede = decision.actions.last { return }
-    let (shown, staged) = (machine.shown?.number, machine.staged?.number)
+    let (shown, staged) = (machine.shown?.number, machine.swap?.staged.number)
     expect(
       connected == Set([shown, staged].compactMap { $0 }),
       "attached are \(connected), not \(shown as Any) and \(staged as Any)")
     expect(shown == nil || outcomes[shown ?? 0] != nil, "an open swap is shown")
     expect(staged == nil || outcomes[staged ?? 0] == nil, "a swap with an outcome is staged")
     expect(held == nil || held == staged, "the change of \(held as Any) is pending")
-    if case .held = machine.state, let staged, staged % 10 < 5 {
+    if case .held = machine.swap?.phase, let staged, staged % 10 < 5 {
       expect(held == staged, "no change is pending")
     }
     checkPending(decision, from: before)
-    switch machine.state {
-    case .diffing, .agreed: return
-    default: break
-    }
+    if isComparing(machine) { return }
     if let shown, visible != collections[shown % 5] {
       // Updates of one edit reach the observers of a collection one by one.
       expect(
@@ -296,34 +295,37 @@ private final class Walk {
   }
 
   /// Rule S3: of the updates that came during a difference, one side is applied and one is dropped.
-  private func checkPending(_ decision: Machine.Decision, from before: Machine.State) {
+  private func checkPending(_ decision: Machine.Decision, from before: Machine) {
     let applied = decision.steps.flatMap { step -> [Version] in
       if case .replay(let updates) = step { versions(updates) } else { [] }
     }
     let dropped = decision.actions.flatMap { action -> [Version] in
       if case .discardUpdates(let updates) = action { versions(updates) } else { [] }
     }
-    let (ofShown, ofStaged): ([SwapUpdate], [SwapUpdate])
-    switch before {
-    case .diffing(_, _, _, let shown, let staged, _): (ofShown, ofStaged) = (shown, staged)
-    case .agreed(_, _, _, _, let shown, let staged): (ofShown, ofStaged) = (shown, staged)
-    default: return
-    }
+    guard isComparing(before), let swap = before.swap else { return }
+    let (ofShown, ofStaged) = (swap.pendingOfShown, swap.pendingOfStaged)
     let isShown = decision.steps.contains { if case .show = $0 { true } else { false } }
-    switch machine.state {
-    case .diffing, .agreed:
+    if isComparing(machine) {
       // Nothing passes during a difference. If the guard is asked again, the updates of the shown source have passed.
       guard !applied.isEmpty || !dropped.isEmpty else { return }
       expect(applied == versions(ofShown), "\(applied) are applied")
       expect(dropped == versions(ofStaged), "\(dropped) are dropped")
       counts["again", default: 0] += 1
-    case .closed:
+    } else if machine.isClosed {
       expect(applied.isEmpty, "updates are applied at the end")
       expect(dropped.count == ofShown.count + ofStaged.count, "updates are kept after the end")
-    case .empty, .starting, .showing, .attaching, .loading, .held:
+    } else {
       expect(applied == versions(isShown ? ofStaged : ofShown), "\(applied) are applied")
       expect(dropped == versions(isShown ? ofShown : ofStaged), "\(dropped) are dropped")
       counts["pending", default: 0] += ofShown.count + ofStaged.count
+    }
+  }
+
+  /// Returns whether a difference is being computed, or is not committed yet.
+  private func isComparing(_ machine: Machine) -> Bool {
+    switch machine.swap?.phase {
+    case .comparing, .agreed: true
+    case .attaching, .loading, .held, nil: false
     }
   }
 
@@ -334,7 +336,7 @@ private final class Walk {
   }
 
   private func fail(_ message: String) {
-    violations.append("\(message) (\(machine.state))")
+    violations.append("\(message) (\(machine.swap?.phase as Any))")
   }
 }
 
