@@ -12,7 +12,10 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// that this draft has made.
   @exclusivity(unchecked) @usableFromInline var base: PersistentArray<Element>
   @exclusivity(unchecked) @usableFromInline var working: PersistentArray<Element>
-  @exclusivity(unchecked) @usableFromInline var record = EditRecord()
+  @exclusivity(unchecked) @usableFromInline var edits = EditRecord()
+  /// A Boolean value that indicates whether the recorded change has no update of equal content, and no identity that is
+  /// both deleted and inserted.
+  @exclusivity(unchecked) @usableFromInline var isNormal = true
   @exclusivity(unchecked) @usableFromInline var isOpen = true
   /// The index of identities, if elements of a long collection have been looked up.
   @exclusivity(unchecked) @usableFromInline var index: IdentityIndex<Element>?
@@ -54,35 +57,9 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     return working.count
   }
 
-  // MARK: The basic edits
+  // MARK: The five edits
 
-  /// Appends an element.
-  @inlinable
-  public func append(_ element: Element) {
-    insert(element, at: count)
-  }
-
-  /// Appends elements.
-  @inlinable
-  public func append(contentsOf elements: some Collection<Element>) {
-    // Read the elements first, because reading them may change `count`.
-    let elements = Array(elements)
-    insert(contentsOf: elements, at: count)
-  }
-
-  /// Inserts an element.
-  ///
-  /// - Parameters:
-  ///   - element: The element to insert.
-  ///   - index: The offset of the element after the insertion, in `0...count`.
-  @inlinable
-  public func insert(_ element: Element, at index: Int) {
-    checkOpen()
-    checkInsertion(at: index)
-    record.append(.insertion(index..<index + 1))
-    working.insert(element, at: index)
-    self.index?.insert([element], at: index)
-  }
+  // All other edits consist of these.
 
   /// Inserts elements.
   ///
@@ -95,14 +72,13 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     checkOpen()
     // Reading lazy elements may read this draft, so read all of them before the edit.
     let elements = Array(elements)
-    checkInsertion(at: index)
-    if elements.count <= 1 {
-      for element in elements { insert(element, at: index) }
-      return
-    }
-    record.append(.insertion(index..<index + elements.count))
+    precondition(
+      index >= 0 && index <= working.count,
+      "insert at \(index), which is not in 0...\(working.count)")
+    if elements.isEmpty { return }
+    let offsets = index..<index + elements.count
     working.replaceSubrange(index..<index, with: elements)
-    self.index?.insert(elements, at: index)
+    didEdit(Changeset(insertions: Array(offsets)), inserted: elements)
   }
 
   /// Removes the elements in a range.
@@ -115,40 +91,34 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     precondition(
       range.lowerBound >= 0 && range.upperBound <= working.count,
       "remove \(range), which is not within 0..<\(working.count)")
-    if range.count <= 1 {
-      for offset in range { remove(at: offset) }
-      return
-    }
-    record.append(.removal(range))
-    // Release the removed elements after the edit: a deinitializer may read this draft.
+    if range.isEmpty { return }
     let removed = working.elements(in: range)
     working.replaceSubrange(range, with: [])
-    index?.remove(removed, at: range.lowerBound)
-    withExtendedLifetime(removed) {}
+    didEdit(Changeset(deletions: Array(range)), removed: removed)
   }
 
-  /// Accesses the element at an offset, in `0..<count`.
+  /// Replaces the elements in a range, and records the difference.
   ///
-  /// Setting an element is an update, even if the new element has another identity. If the new
-  /// element has the same identity and content, it is not stored and nothing is recorded.
+  /// Elements of the same identity are kept.
   ///
-  /// - Complexity: O(log n).
+  /// - Parameters:
+  ///   - range: The offsets of the elements to replace, within `0..<count`.
+  ///   - elements: The new elements.
+  /// - Complexity: O(k + log n) for k replaced and new elements, if few of them are out of order.
   @inlinable
-  public subscript(index: Int) -> Element {
-    get {
-      checkOpen()
-      checkElement(at: index)
-      return working[index]
+  public func replaceSubrange(_ range: Range<Int>, with elements: some Sequence<Element>) {
+    checkOpen()
+    let elements = Array(elements)
+    precondition(
+      range.lowerBound >= 0 && range.upperBound <= working.count,
+      "replace \(range), which is not within 0..<\(working.count)")
+    var new = PersistentArray(elements)
+    if range.count < working.count {
+      new = working
+      new.replaceSubrange(range, with: elements)
     }
-    set {
-      guard !isSame(self[index], newValue) else { return }
-      // Comparing the elements may have edited this draft.
-      checkElement(at: index)
-      record.append(.update(index))
-      let replaced = working.exchangeElement(at: index, with: newValue)
-      self.index?.update(replaced, to: newValue, at: index)
-      withExtendedLifetime(replaced) {}
-    }
+    let changeset = discardingEdits { snapshot.changeset(to: Snapshot(new)) }
+    replace(with: Snapshot(new), by: changeset)
   }
 
   /// Moves one element.
@@ -163,24 +133,13 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     checkElement(at: source)
     checkElement(at: destination)
     guard source != destination else { return }
-    record.append(.move(from: source, to: destination))
     working.move(from: source, to: destination)
-    index?.move(from: source, to: destination)
-  }
-
-  /// Replaces all elements, and records the difference.
-  ///
-  /// Elements of the same identity are kept.
-  ///
-  /// - Complexity: O(n) if few elements are out of order.
-  @inlinable
-  public func replace(with elements: some Sequence<Element>) {
-    checkOpen()
-    let new = PersistentArray(elements)
-    write(new, over: savepoint) { Snapshot($0).changeset(to: Snapshot(new)) }
+    didEdit(Changeset(moves: [.init(from: source, to: destination)]))
   }
 
   /// Applies a changeset, with its elements in arrays.
+  ///
+  /// Comparing the updated elements may call code that edits this draft. Such edits are discarded.
   ///
   /// - Parameters:
   ///   - changeset: The changeset. Its offsets must fit the current elements.
@@ -190,106 +149,107 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// - Complexity: O(k log n) for k operations on n elements.
   @inlinable
   package func apply(
-    _ changeset: Changeset, inserted: some Collection<Element>, updated: some Collection<Element>
+    _ changeset: Changeset, inserted: [Element] = [], updated: [Element] = []
   ) {
-    checkOpen()
-    checkUpdate(changeset)
-    let (inserted, updated) = (Array(inserted), Array(updated))
+    check(changeset)
     precondition(
       inserted.count == changeset.insertions.count && updated.count == changeset.updates.count,
       """
       \(inserted.count) inserted and \(updated.count) updated elements do not fit a changeset with \
       \(changeset.insertions.count) insertions and \(changeset.updates.count) updates
       """)
-    let start = savepoint
-    func isEffective(_ position: Int) -> Bool {
-      !isSame(start.working[changeset.updates[position].from], updated[position])
+    var (changeset, updated) = (changeset, updated)
+    var replaced = changeset.updates.map { working[$0.from] }
+    let effective = discardingEdits {
+      updated.indices.filter { !isSame(replaced[$0], updated[$0]) }
     }
-    var (changeset, remaining) = (changeset, updated)
-    // By index: iterating allocates in code that is not specialized.
-    var first = 0
-    while first < updated.count, isEffective(first) { first += 1 }
-    if first < updated.count {
-      let effective = Array(0..<first) + (first + 1..<updated.count).filter(isEffective)
-      remaining = effective.map { updated[$0] }
+    if effective.count < updated.count {
       changeset = Changeset(
         deletions: changeset.deletions, insertions: changeset.insertions, moves: changeset.moves,
         updates: effective.map { changeset.updates[$0] })
+      replaced = effective.map { replaced[$0] }
+      updated = effective.map { updated[$0] }
     }
-    var new = start.working
-    new.apply(changeset, inserted: inserted, updated: remaining)
-    write(new, over: start) {
-      // Without both deletions and insertions, there is nothing to pair. Equal updates are dropped
-      // above.
-      changeset.deletions.isEmpty || changeset.insertions.isEmpty
-        ? changeset : changeset.normalForm(from: Snapshot($0), to: Snapshot(new))
-    }
+    if changeset.isEmpty { return }
+    let removed = runs(of: changeset.deletions).flatMap { working.elements(in: $0) }
+    working.apply(changeset, inserted: inserted, updated: updated)
+    didEdit(
+      changeset, removed: removed, replaced: replaced, inserted: inserted, updated: updated)
   }
 
-  /// Replaces the contents at a savepoint by new contents, and records their difference.
-  ///
-  /// Computing the difference may call code of the elements that edits this draft. Such edits are
-  /// overwritten.
-  ///
-  /// - Parameters:
-  ///   - new: The new contents.
-  ///   - start: The savepoint.
-  ///   - difference: A closure that returns the changeset from the contents at the savepoint to the
-  ///     new contents.
-  @inlinable
-  package func write(
-    _ new: PersistentArray<Element>, over start: Savepoint,
-    _ difference: (PersistentArray<Element>) -> Changeset
-  ) {
-    checkOpen()
-    let changeset = difference(start.working)
-    let replaced = working
-    record = start.record
-    working = changeset.isEmpty ? start.working : new
-    if !changeset.isEmpty { record.append(.changeset(changeset)) }
-    if let index {
-      if !replaced.isIdentical(to: start.working) { index.invalidate() }
-      index.follow(changeset, from: start.snapshot, to: Snapshot(working))
-    }
-    withExtendedLifetime(replaced) {}
-  }
-
-  /// Replaces the elements at a savepoint, with a changeset that an operator has computed.
+  /// Replaces all elements, whose difference is known.
   ///
   /// - Parameters:
   ///   - new: The new elements.
-  ///   - start: The savepoint.
-  ///   - changeset: The difference. It may contain updates of equal content, and an identity that is both
+  ///   - changeset: The difference.
+  ///   - isNormal: A Boolean value that indicates whether no update has equal content, and no identity is both
   ///     deleted and inserted.
+  /// - Complexity: O(1), or O(*k* log *n*) for *k* operations if elements were searched by identity.
   @inlinable
-  func write(_ new: [Element], over start: Savepoint, _ changeset: Changeset) {
-    let new = PersistentArray(new)
-    write(new, over: start) { changeset.normalForm(from: Snapshot($0), to: Snapshot(new)) }
+  package func replace(
+    with new: Snapshot<Element>, by changeset: Changeset, isNormal: Bool = true
+  ) {
+    checkOpen()
+    if changeset.isEmpty { return }
+    let old = working
+    working = new.storage
+    record(changeset, isNormal: isNormal)
+    index?.follow(changeset, from: Snapshot(old), to: new)
+    withExtendedLifetime(old) {}
+  }
+
+  /// Records an edit that was made, and makes the index of identities follow it.
+  ///
+  /// The caller holds the removed and replaced elements until now, because a deinitializer may read this draft.
+  @inlinable
+  func didEdit(
+    _ changeset: Changeset, removed: [Element] = [], replaced: [Element] = [],
+    inserted: [Element] = [], updated: [Element] = []
+  ) {
+    record(changeset, isNormal: changeset.deletions.isEmpty || changeset.insertions.isEmpty)
+    index?.follow(
+      changeset, removed: removed, replaced: replaced, inserted: inserted, updated: updated)
+    withExtendedLifetime((removed, replaced)) {}
+  }
+
+  @inlinable
+  func record(_ changeset: Changeset, isNormal: Bool) {
+    self.isNormal = isNormal && edits.isEmpty
+    edits.append(changeset)
+  }
+
+  /// Calls code of the elements, and discards the edits that it makes to this draft.
+  @inlinable
+  func discardingEdits<Result, Failure: Error>(
+    _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let start = savepoint
+    let result = try body()
+    checkOpen()
+    if !working.isIdentical(to: start.working) { restore(start) }
+    return result
   }
 
   // MARK: The end
 
-  /// A state of a draft, which can be restored, or compared with later contents.
+  /// A state of a draft, which can be restored.
   @usableFromInline
   package struct Savepoint {
     @usableFromInline let working: PersistentArray<Element>
-    @usableFromInline let record: EditRecord
+    @usableFromInline let edits: EditRecord
+    @usableFromInline let isNormal: Bool
     @usableFromInline let status: SourceStatus?
 
     @inlinable
-    init(working: PersistentArray<Element>, record: EditRecord, status: SourceStatus?) {
-      self.working = working
-      self.record = record
-      self.status = status
+    init(_ draft: CollectionDraft) {
+      (working, edits, isNormal) = (draft.working, draft.edits, draft.isNormal)
+      status = draft.newStatus
     }
-
-    /// The contents at the savepoint.
-    @inlinable package var snapshot: Snapshot<Element> { Snapshot(working) }
   }
 
   @inlinable package var savepoint: Savepoint {
     checkOpen()
-    return Savepoint(working: working, record: record, status: newStatus)
+    return Savepoint(self)
   }
 
   /// Restores a savepoint.
@@ -300,33 +260,34 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   package func restore(_ savepoint: Savepoint) -> Snapshot<Element> {
     let dropped = Snapshot(working)
     if !working.isIdentical(to: savepoint.working) { index?.invalidate() }
-    working = savepoint.working
-    record = savepoint.record
+    (working, edits, isNormal) = (savepoint.working, savepoint.edits, savepoint.isNormal)
     newStatus = savepoint.status
     return dropped
   }
 
   /// Ends the draft, and drops the record of its edits. Using it afterwards traps.
+  ///
+  /// - Parameter keepsEdits: A Boolean value that indicates whether the draft has the edited contents afterwards.
+  ///   Otherwise, it has those before the edits.
   @inlinable
-  package func close() {
-    (isOpen, base) = (false, working)
-    if !record.isEmpty { record = EditRecord() }
+  package func close(keepsEdits: Bool = true) {
+    isOpen = false
+    if edits.isEmpty { return }
+    let dropped = keepsEdits ? base : working
+    if keepsEdits {
+      base = working
+    } else {
+      working = base
+      index?.invalidate()
+    }
+    edits = EditRecord()
+    withExtendedLifetime(dropped) {}
   }
 
   /// Opens the draft again, with the contents that it had when it was closed.
   @inlinable
   func reopen() {
     isOpen = true
-  }
-
-  /// Discards all edits.
-  @inlinable
-  func reset() {
-    if record.isEmpty { return }
-    let dropped = working
-    index?.invalidate()
-    (working, record) = (base, EditRecord())
-    withExtendedLifetime(dropped) {}
   }
 
   /// The current elements, also after `close()`.
@@ -338,13 +299,11 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   @inlinable
   package func outcome() -> Changeset? {
     isOpen = false
-    if record.isEmpty { return nil }
-    let single = record.single
-    // The most frequent change of an operator always has an effect.
-    if let single, single.updatedOffset != nil { return single }
-    let (base, after) = (Snapshot(base), contents)
-    let changeset = single ?? record.changeset.normalForm(from: base, to: after)
-    return changeset.hasNoEffect(from: base, to: after) ? nil : changeset
+    if edits.isEmpty { return nil }
+    let (before, after) = (Snapshot(base), contents)
+    var changeset = edits.changeset
+    if !isNormal { changeset = changeset.normalForm(from: before, to: after) }
+    return changeset.hasNoEffect(from: before, to: after) ? nil : changeset
   }
 
   @inlinable
@@ -353,19 +312,14 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   }
 
   @inlinable
-  func checkInsertion(at index: Int) {
-    precondition(
-      index >= 0 && index <= working.count,
-      "insert at \(index), which is not in 0...\(working.count)")
-  }
-
-  @inlinable
-  func checkUpdate(_ changeset: Changeset) {
+  func check(_ changeset: Changeset) {
+    checkOpen()
     if changeset.changeCount == changeset.updates.count {
       precondition(
         changeset.updates.allSatisfy { $0.from == $0.to },
         "\(changeset) has an update that changes the offset without a move")
     }
+    changeset.checkFits(working.count)
   }
 
   @inlinable
@@ -378,49 +332,3 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     "there is no element at \(index): the offsets are 0..<\(working.count)"
   }
 }
-
-extension Changeset {
-  /// Returns the change that observers receive for recorded edits.
-  ///
-  /// The method reads the storage of the snapshots directly, because generic code reads snapshots
-  /// slowly.
-  ///
-  /// - Complexity: The complexity of `normalForm(old:new:)`, times O(log n) for n elements.
-  @inlinable
-  package func normalForm<Element>(
-    from old: Snapshot<Element>, to new: Snapshot<Element>
-  ) -> Changeset {
-    let (old, new) = (old.storage, new.storage)
-    return normalForm(old: { old[$0] }, new: { new[$0] })
-  }
-
-  /// Returns whether the contents are equal before and after. Even moves of equal elements may
-  /// leave them equal.
-  ///
-  /// - Complexity: O(1) if there are only deletions or only insertions. Otherwise, elements are
-  ///   compared from the first to the last affected offset, up to the first difference.
-  @inlinable
-  package func hasNoEffect<Element>(
-    from before: Snapshot<Element>, to after: Snapshot<Element>
-  ) -> Bool {
-    // Without moves and insertions, each deletion and each update has an effect.
-    if moves.isEmpty && insertions.isEmpty { return isEmpty }
-    guard before.count == after.count else { return false }
-    // Deletions and insertions are in ascending order.
-    var first = min(deletions.first ?? .max, insertions.first ?? .max)
-    var last = max(deletions.last ?? -1, insertions.last ?? -1)
-    for move in moves {
-      first = min(first, move.from, move.to)
-      last = max(last, move.from, move.to)
-    }
-    for update in updates {
-      first = min(first, update.from, update.to)
-      last = max(last, update.from, update.to)
-    }
-    if last < first { return true }
-    return (first...last).allSatisfy { isSame(before[$0], after[$0]) }
-  }
-}
-
-@available(*, unavailable)
-extension CollectionDraft: Sendable {}

@@ -245,11 +245,10 @@ private final class Follower<Element: Differentiable & Sendable>: @unchecked Sen
 
   func follow(_ event: CollectionEvent<Element>) {
     target?.edit { draft in
-      let start = draft.savepoint
       if case .change(let change) = event, let written,
-        start.snapshot.hasSameContents(as: written)
+        draft.snapshot.hasSameContents(as: written)
       {
-        draft.write(change.after.storage, over: start) { _ in change.changeset }
+        draft.replace(with: change.after, by: change.changeset)
       } else {
         draft.replace(with: event.snapshot)
       }

@@ -123,10 +123,10 @@ private struct Untold: CollectionOperator {
   func update(_ output: CollectionDraft<TestElement>) {
     let result = passing(input.snapshot)
     let changeset = Changeset(from: output.elements, to: result)
-    output.write(PersistentArray(result), over: output.savepoint) { _ in
-      Changeset(
-        deletions: changeset.deletions, insertions: changeset.insertions, moves: changeset.moves)
-    }
+    output.replace(
+      with: Snapshot(result),
+      by: Changeset(
+        deletions: changeset.deletions, insertions: changeset.insertions, moves: changeset.moves))
   }
 }
 

@@ -4,6 +4,25 @@ import Testing
 
 /// Compares the combined change of single edits with the origin of each element.
 @Suite struct EditRecordTests {
+  private enum Edit {
+    case insertion(Range<Int>)
+    case removal(Range<Int>)
+    case update(Int)
+    case move(from: Int, to: Int)
+    case changeset(Changeset)
+
+    var changeset: Changeset {
+      switch self {
+      case .insertion(let range): Changeset(insertions: Array(range))
+      case .removal(let range): Changeset(deletions: Array(range))
+      case .update(let offset): Changeset(updates: [.init(from: offset, to: offset)])
+      case .move(let source, let destination):
+        Changeset(moves: [.init(from: source, to: destination)])
+      case .changeset(let changeset): changeset
+      }
+    }
+  }
+
   /// Where each element came from, written down edit by edit.
   private struct Model {
     var origins: [Int]
@@ -16,7 +35,7 @@ import Testing
       oldCount = count
     }
 
-    mutating func apply(_ edit: EditRecord.Edit) {
+    mutating func apply(_ edit: Edit) {
       switch edit {
       case .insertion(let range):
         origins.insert(contentsOf: repeatElement(-1, count: range.count), at: range.lowerBound)
@@ -59,8 +78,8 @@ import Testing
   }
 
   /// All edits of so many elements.
-  private func allEdits(of count: Int) -> [EditRecord.Edit] {
-    var edits: [EditRecord.Edit] = []
+  private func allEdits(of count: Int) -> [Edit] {
+    var edits: [Edit] = []
     for lower in 0...count {
       edits += [.insertion(lower..<lower + 1), .insertion(lower..<lower + 2)]
       for upper in lower..<count { edits.append(.removal(lower..<upper + 1)) }
@@ -82,10 +101,10 @@ import Testing
   }
 
   @Test(arguments: 0..<5) func `all sequences of three edits are combined correctly`(count: Int) {
-    func check(_ record: EditRecord, _ model: Model, _ edits: [EditRecord.Edit], _ depth: Int) {
+    func check(_ record: EditRecord, _ model: Model, _ edits: [Edit], _ depth: Int) {
       for edit in allEdits(of: model.origins.count) {
         var (record, model) = (record, model)
-        record.append(edit)
+        record.append(edit.changeset)
         model.apply(edit)
         if let violation = model.violation(of: record.changeset) {
           Issue.record("\(count), \(edits + [edit]): \(record.changeset): \(violation)")
@@ -106,7 +125,7 @@ import Testing
       var record = EditRecord()
       for _ in 0..<[10, 100, 1_000][Int(seed % 3)] {
         let count = model.origins.count
-        let edit: EditRecord.Edit
+        let edit: Edit
         switch below(seed % 5 == 0 ? 41 : 40) {
         case 0..<10:
           let offset = below(count + 1)
@@ -122,7 +141,7 @@ import Testing
           if count == 0 { continue }
           edit = .update(below(count))
         }
-        record.append(edit)
+        record.append(edit.changeset)
         model.apply(edit)
       }
       if let violation = model.violation(of: record.changeset) {
@@ -135,21 +154,21 @@ import Testing
   @Test func `an edit that is undone disappears`() {
     var record = EditRecord()
     #expect(record.isEmpty && record.changeset.isEmpty)
-    record.append(.insertion(3..<5))
-    #expect(!record.isEmpty && record.single == Changeset(insertions: [3, 4]))
-    record.append(.update(4))
-    record.append(.removal(3..<5))
-    #expect(record.single == nil && record.changeset.isEmpty)
-    record.append(.move(from: 1, to: 4))
-    record.append(.move(from: 4, to: 1))
+    record.append(Edit.insertion(3..<5).changeset)
+    #expect(!record.isEmpty && record.changeset == Changeset(insertions: [3, 4]))
+    record.append(Edit.update(4).changeset)
+    record.append(Edit.removal(3..<5).changeset)
+    #expect(record.changeset.isEmpty)
+    record.append(Edit.move(from: 1, to: 4).changeset)
+    record.append(Edit.move(from: 4, to: 1).changeset)
     #expect(record.changeset.isEmpty)
   }
 
   @Test func `repeated edits of the same elements need no more memory`() {
     var record = EditRecord()
     for step in 0..<10_000 {
-      record.append(.update(step % 10 * 3))
-      record.append(.insertion(step + 40..<step + 41))
+      record.append(Edit.update(step % 10 * 3).changeset)
+      record.append(Edit.insertion(step + 40..<step + 41).changeset)
     }
     #expect(record.changeset.updates.map(\.to) == (0..<10).map { $0 * 3 })
     #expect(record.changeset.insertions == Array(40..<10_040))
@@ -176,12 +195,12 @@ import Testing
           var model = Model(4)
           var touched: Set<Int> = []
           if update >= 0 {
-            record.append(.update(update))
+            record.append(Edit.update(update).changeset)
             model.apply(.update(update))
           }
           for (from, to) in [first, second] {
             touched.insert(model.origins[from])
-            record.append(.move(from: from, to: to))
+            record.append(Edit.move(from: from, to: to).changeset)
             model.apply(.move(from: from, to: to))
           }
           let changeset = record.changeset

@@ -166,7 +166,9 @@ import Testing
     let index = IdentityIndex(Snapshot((0..<4_000).map { TestElement($0) }))
     for number in 0..<3_500 where !index.isStale {
       #expect(index.firstIndex(identifiedBy: number) == 0)
-      index.remove([TestElement(number)], at: 0)
+      index.follow(
+        Changeset(deletions: [0]), removed: [TestElement(number)], replaced: [], inserted: [],
+        updated: [])
     }
     #expect(index.isStale)
   }

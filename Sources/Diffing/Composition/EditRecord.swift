@@ -4,76 +4,42 @@
 /// repeated edits of the same elements.
 @usableFromInline
 package struct EditRecord: Sendable {
-  /// An edit of the collection after all previous edits.
-  @usableFromInline
-  package enum Edit: Sendable {
-    /// The insertion of elements. The range holds the offsets after the insertion.
-    case insertion(Range<Int>)
-    /// The removal of elements. The range holds the offsets before the removal.
-    case removal(Range<Int>)
-    /// The replacement of the element at an offset.
-    case update(Int)
-    /// The move of an element. The destination does not count the element itself.
-    case move(from: Int, to: Int)
-    /// Several simultaneous operations.
-    case changeset(Changeset)
-  }
-
-  @usableFromInline
-  enum Contents: Sendable {
+  private enum Contents: Sendable {
     case nothing
     /// Kept as it is, because most transactions have a single edit.
-    case single(Edit)
+    case single(Changeset)
     case several(Combination)
   }
 
-  @usableFromInline var contents = Contents.nothing
+  private var contents = Contents.nothing
 
   /// Creates an empty record.
   @usableFromInline
   package init() {}
 
   /// A Boolean value that indicates whether there is no edit.
-  @inlinable package var isEmpty: Bool {
+  @usableFromInline package var isEmpty: Bool {
     if case .nothing = contents { true } else { false }
   }
 
-  /// The change of the edit if there is exactly one, otherwise `nil`.
-  @inlinable package var single: Changeset? {
-    // Most operators pass on a changeset as it is, so it is not copied through `Edit.changeset`.
-    if case .single(.changeset(let changeset)) = contents { return changeset }
-    return singleEdit
-  }
-
-  @usableFromInline var singleEdit: Changeset? {
-    if case .single(let edit) = contents { edit.changeset } else { nil }
-  }
-
-  /// Records a changeset as the first edit.
-  // Most operators pass on a changeset as it is. `append(_:)` would copy it more often.
-  @inlinable
-  package mutating func begin(with changeset: Changeset) {
-    contents = .single(.changeset(changeset))
-  }
-
-  /// Appends an edit.
+  /// Appends an edit of the collection after all previous edits.
   ///
-  /// - Complexity: O(log *k*) on average for *k* edits, plus the size of a changeset.
+  /// - Complexity: O(log *k*) on average for *k* edits, plus the size of the changeset.
   @usableFromInline
-  package mutating func append(_ edit: consuming Edit) {
-    if isEmpty {
+  package mutating func append(_ edit: Changeset) {
+    var combination: Combination
+    switch contents {
+    case .nothing:
       contents = .single(edit)
       return
-    }
-    var combination: Combination
-    if case .several(let earlier) = contents {
-      combination = earlier
-      // The arrays must not be copied.
-      contents = .nothing
-    } else {
+    case .single(let first):
       combination = Combination()
-      if case .single(let first) = contents { combination.add(first) }
+      combination.add(first)
+    case .several(let earlier):
+      combination = earlier
     }
+    // The arrays must not be copied.
+    contents = .nothing
     combination.add(edit)
     contents = .several(combination)
   }
@@ -92,20 +58,19 @@ package struct EditRecord: Sendable {
   @usableFromInline package var changeset: Changeset {
     switch contents {
     case .nothing: .empty
-    case .single(let edit): edit.changeset
+    case .single(let edit): edit
     case .several(let combination): combination.changeset
     }
   }
 
   /// Several edits.
-  @usableFromInline
-  struct Combination: Sendable {
+  private struct Combination: Sendable {
     /// The combination of all edits before the edits in `recent`.
     private var earlier = BinaryCounter<PartialInjection>()
     private var recent = EditedRanges()
 
-    mutating func add(_ edit: Edit) {
-      if case .changeset(let changeset) = edit {
+    mutating func add(_ changeset: Changeset) {
+      guard let edit = EditedRanges.Edit(changeset) else {
         settle()
         earlier.append(PartialInjection(changeset)) { $0.followed(by: $1) }
         return
@@ -132,25 +97,45 @@ package struct EditRecord: Sendable {
   }
 }
 
-extension EditRecord.Edit {
-  /// The change of this edit.
-  fileprivate var changeset: Changeset {
-    switch self {
-    case .insertion(let range): Changeset(insertions: Array(range))
-    case .removal(let range): Changeset(deletions: Array(range))
-    case .update(let offset): Changeset(updates: [.init(from: offset, to: offset)])
-    case .move(let source, let destination):
-      Changeset(moves: [.init(from: source, to: destination)])
-    case .changeset(let changeset): changeset
-    }
-  }
-}
-
 /// A collection as a sequence of ranges of its old version and ranges of inserted elements.
 ///
 /// Unlike `PartialInjection`, it includes inserted elements, and stores no new offsets. An edit
 /// therefore changes nothing behind it.
 struct EditedRanges: Sendable {
+  /// An edit of one element, or of neighbors.
+  enum Edit {
+    /// The offsets after the insertion.
+    case insertion(Range<Int>)
+    /// The offsets before the removal.
+    case removal(Range<Int>)
+    /// The replacement of the element at an offset.
+    case update(Int)
+    /// The destination does not count the element itself.
+    case move(from: Int, to: Int)
+
+    /// Creates an edit from a changeset, or `nil` if it edits several elements that are no neighbors.
+    init?(_ changeset: Changeset) {
+      let count = changeset.changeCount
+      if count == changeset.insertions.count, let range = Self.range(changeset.insertions) {
+        self = .insertion(range)
+      } else if count == changeset.deletions.count, let range = Self.range(changeset.deletions) {
+        self = .removal(range)
+      } else if let offset = changeset.updatedOffset {
+        self = .update(offset)
+      } else if count == 1, let move = changeset.moves.first {
+        self = .move(from: move.from, to: move.to)
+      } else {
+        return nil
+      }
+    }
+
+    /// The range of ascending offsets, or `nil` if there are none or gaps between them.
+    private static func range(_ offsets: [Int]) -> Range<Int>? {
+      guard let first = offsets.first, let last = offsets.last else { return nil }
+      return last - first + 1 == offsets.count ? first..<last + 1 : nil
+    }
+  }
+
   private struct Stretch: Sendable {
     /// The old offset of the first element, or -1 if all elements are inserted.
     var old: Int
@@ -182,7 +167,7 @@ struct EditedRanges: Sendable {
   /// Applies an edit.
   ///
   /// - Complexity: O(`count`).
-  mutating func apply(_ edit: EditRecord.Edit) {
+  mutating func apply(_ edit: Edit) {
     isUntouched = false
     switch edit {
     case .insertion(let range):
@@ -200,8 +185,6 @@ struct EditedRanges: Sendable {
       join(at: index)
       moved.isMoved = true
       insert(moved, at: destination)
-    case .changeset:
-      preconditionFailure("a changeset is not a single edit")
     }
   }
 

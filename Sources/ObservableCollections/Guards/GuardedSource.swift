@@ -136,9 +136,7 @@ private struct GuardOperator<Element: Differentiable & Sendable>: CollectionOper
 
   mutating func start(_ output: CollectionDraft<Element>) {
     let contents = input.snapshot
-    output.write(contents.storage, over: output.savepoint) { _ in
-      Changeset(insertions: Array(contents.indices))
-    }
+    output.replace(with: contents, by: Changeset(insertions: Array(contents.indices)))
     hasLoaded = input.hasLoaded
   }
 
@@ -148,15 +146,15 @@ private struct GuardOperator<Element: Differentiable & Sendable>: CollectionOper
     guard input.change != nil || choice == .accept else { return }
     let isFree = choice == .accept || !hasLoaded
     hasLoaded = input.hasLoaded
-    let (start, contents) = (output.savepoint, input.snapshot)
-    let difference = difference(from: start.snapshot, to: contents)
+    let (shown, contents) = (output.snapshot, input.snapshot)
+    let difference = difference(from: shown, to: contents)
     if let difference, !isFree {
       let change = CollectionChange(
-        before: start.snapshot, after: contents, revisionBefore: 0, revision: 1,
+        before: shown, after: contents, revisionBefore: 0, revision: 1,
         changeset: difference)
       if let reason = changeGuard.refuses(change) { return hold(change, reason) }
     }
-    output.write(contents.storage, over: start) { _ in difference ?? .empty }
+    output.replace(with: contents, by: difference ?? .empty)
     hidden = nil
     decision.release()
   }

@@ -273,8 +273,7 @@ final class OperatorRun<Operator: CollectionOperator> {
     var changeset: Changeset?
     if hasChange {
       changeset = draft.outcome()
-      if changeset == nil { draft.reset() }
-      draft.close()
+      draft.close(keepsEdits: changeset != nil)
     }
     if isStatusStep {
       let (status, hasLoaded) = status

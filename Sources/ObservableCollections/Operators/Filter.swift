@@ -95,9 +95,6 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
     if !passed {
       passes.set(true, at: offset)
       output.insert(element, at: rank)
-    } else if rank == offset {
-      // The changeset of the input is the one of the output.
-      output.apply(change.changeset) { _ in element }
     } else {
       output[rank] = element
     }
@@ -188,7 +185,7 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
     let changeset = change.changeset
     let elements = change.after.array
     let origins = changeset.origins(oldCount: passes.count)
-    let (start, old) = (output.savepoint, output.elements)
+    let old = output.elements
     /// The offset in the old output of each element of the old input, or -1.
     var ranks = Array(repeating: -1, count: passes.count)
     var rank = 0
@@ -215,8 +212,9 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
       isUpdated.append(isTouched)
       return true
     }
-    output.write(
-      result, over: start,
-      Changeset(origins: kept, oldCount: old.count) { _, new in isUpdated[new] })
+    output.replace(
+      with: Snapshot(result),
+      by: Changeset(origins: kept, oldCount: old.count) { _, new in isUpdated[new] },
+      isNormal: false)
   }
 }

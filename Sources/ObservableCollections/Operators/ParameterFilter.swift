@@ -130,7 +130,7 @@ struct ParameterFilterOperator<Element: Differentiable & Sendable, Value: Sendab
     }
     filter.passes = BitTree(count: bits.count) { bits[$0] }
     output.apply(
-      Changeset(deletions: deletions, insertions: insertions), inserted: arrived, updated: [])
+      Changeset(deletions: deletions, insertions: insertions), inserted: arrived)
   }
 
   /// Follows a change of the parameter after which fewer elements may pass.
@@ -156,6 +156,6 @@ struct ParameterFilterOperator<Element: Differentiable & Sendable, Value: Sendab
     } else {
       for rank in deletions.reversed() { passes.set(false, at: passes.select(rank)) }
     }
-    output.apply(Changeset(deletions: deletions), inserted: [], updated: [])
+    output.apply(Changeset(deletions: deletions))
   }
 }

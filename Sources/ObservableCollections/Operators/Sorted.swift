@@ -172,7 +172,10 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
       } else {
         let rank = sorted.remove(row)
         keys[row] = new
-        output.move(from: rank, to: place(row), replacingWith: element)
+        let place = place(row)
+        let moves = rank == place ? [] : [Changeset.Move(from: rank, to: place)]
+        output.apply(
+          Changeset(moves: moves, updates: [.init(from: rank, to: place)]), updated: [element])
       }
     } else if let offset = changeset.insertions.first {
       let element = after[offset]
@@ -285,7 +288,7 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
   @inlinable
   mutating func rebuild(_ change: CollectionChange<Element>, _ output: CollectionDraft<Element>) {
     let (changeset, after) = (change.changeset, change.after.array)
-    let (start, oldCount) = (output.savepoint, source.count)
+    let oldCount = source.count
     let oldRows = Array(source.rows)
     var ranks = Array(repeating: -1, count: keys.rowCount)
     for (rank, row) in sorted.rows.enumerated() { ranks[Int(row)] = rank }
@@ -312,21 +315,22 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
     sort(&touched, positions: positions)
     let merged = merge(settled, touched, positions)
     (source, sorted) = (RowTree(rows), RowTree(merged))
-    output.write(
-      merged.map { after[Int(positions[Int($0)])] }, over: start,
-      Changeset(
-        origins: merged.map { row in
-          let origin = origins[Int(positions[Int(row)])]
-          return origin < 0 ? -1 : ranks[Int(oldRows[origin])]
-        }, oldCount: oldCount
-      ) { _, new in isUpdated[Int(positions[Int(merged[new])])] })
+    let oldRanks = merged.map { row in
+      let origin = origins[Int(positions[Int(row)])]
+      return origin < 0 ? -1 : ranks[Int(oldRows[origin])]
+    }
+    output.replace(
+      with: Snapshot(merged.map { after[Int(positions[Int($0)])] }),
+      by: Changeset(origins: oldRanks, oldCount: oldCount) { _, new in
+        isUpdated[Int(positions[Int(merged[new])])]
+      }, isNormal: false)
     for offset in changeset.deletions { keys.remove(oldRows[offset]) }
   }
 
   /// Follows a change of the order.
   @inlinable
   mutating func reorder(_ output: CollectionDraft<Element>) {
-    let (start, old) = (output.savepoint, output.elements)
+    let old = output.elements
     var positions = Array(repeating: UInt32(0), count: keys.rowCount)
     for (offset, row) in source.rows.enumerated() { positions[Int(row)] = UInt32(offset) }
     var ranks = positions
@@ -336,9 +340,9 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
     sort(&rows, positions: positions)
     sorted = RowTree(rows)
     let origins = rows.map { Int(ranks[Int($0)]) }
-    output.write(
-      origins.map { old[$0] }, over: start,
-      Changeset(origins: origins, oldCount: old.count) { _, _ in false })
+    output.replace(
+      with: Snapshot(origins.map { old[$0] }),
+      by: Changeset(origins: origins, oldCount: old.count) { _, _ in false })
   }
 
   /// Sorts rows. Rows with equivalent keys are sorted by their positions in the input.

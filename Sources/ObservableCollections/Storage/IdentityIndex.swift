@@ -65,70 +65,59 @@ final class IdentityIndex<Element: Differentiable & Sendable>: @unchecked Sendab
 
   // MARK: Following edits
 
-  /// Follows the insertion of elements.
-  @usableFromInline
-  func insert(_ elements: [Element], at offset: Int) {
-    use(edits: elements.count) {
-      for (position, element) in elements.enumerated() {
-        insert(element.differenceIdentifier, at: offset + position)
-      }
-    }
-  }
-
-  /// Follows the removal of elements.
-  @usableFromInline
-  func remove(_ elements: [Element], at offset: Int) {
-    use(edits: elements.count) {
-      for element in elements { remove(element.differenceIdentifier, rows.remove(at: offset)) }
-    }
-  }
-
-  /// Follows the move of an element.
-  @usableFromInline
-  func move(from source: Int, to destination: Int) {
-    use(edits: 1) { rows.insert(rows.remove(at: source), at: destination) }
-  }
-
-  /// Follows the update of an element.
-  @usableFromInline
-  func update(_ old: Element, to new: Element, at offset: Int) {
-    use(edits: 1) { replace(old.differenceIdentifier, by: new.differenceIdentifier, at: offset) }
-  }
-
-  /// Follows a change.
+  /// Follows an edit.
   ///
   /// - Parameters:
-  ///   - changeset: The change.
-  ///   - old: The list before the change.
-  ///   - new: The list after the change.
+  ///   - changeset: The edit.
+  ///   - removed: The elements of its deletions, in their order.
+  ///   - replaced: The old elements of its updates, in their order.
+  ///   - inserted: The elements of its insertions, in their order.
+  ///   - updated: The new elements of its updates, in their order.
   /// - Complexity: O(*k* log *n*) in the *k* operations.
   @usableFromInline
-  func follow(_ changeset: Changeset, from old: Snapshot<Element>, to new: Snapshot<Element>) {
+  func follow(
+    _ changeset: Changeset, removed: [Element], replaced: [Element], inserted: [Element],
+    updated: [Element]
+  ) {
     use(edits: changeset.changeCount) {
       let origins = changeset.moves.map { rows[$0.from] }
-      let removed = Dictionary(
-        uniqueKeysWithValues: changeset.deletions.map { ($0, old[$0].differenceIdentifier) })
+      var deletion = removed.count
       for offset in changeset.removals.reversed() {
         let row = rows.remove(at: offset)
-        if let identifier = removed[offset] { remove(identifier, row) }
+        if deletion > 0, changeset.deletions[deletion - 1] == offset {
+          deletion -= 1
+          remove(removed[deletion].differenceIdentifier, row)
+        }
       }
       var move = 0
-      for offset in changeset.insertions {
+      for (offset, element) in zip(changeset.insertions, inserted) {
         while move < origins.count, changeset.moves[move].to < offset {
           rows.insert(origins[move], at: changeset.moves[move].to)
           move += 1
         }
-        insert(new[offset].differenceIdentifier, at: offset)
+        insert(element.differenceIdentifier, at: offset)
       }
       for move in move..<origins.count {
         rows.insert(origins[move], at: changeset.moves[move].to)
       }
-      for update in changeset.updates {
+      for (position, update) in changeset.updates.enumerated() {
         replace(
-          old[update.from].differenceIdentifier, by: new[update.to].differenceIdentifier,
+          replaced[position].differenceIdentifier, by: updated[position].differenceIdentifier,
           at: update.to)
       }
     }
+  }
+
+  /// Follows an edit between two snapshots.
+  ///
+  /// - Complexity: O(*k* log *n*) in the *k* operations.
+  @usableFromInline
+  func follow(_ changeset: Changeset, from old: Snapshot<Element>, to new: Snapshot<Element>) {
+    follow(
+      changeset, removed: changeset.deletions.map { old[$0] },
+      replaced: changeset.updates.map { old[$0.from] },
+      inserted: changeset.insertions.map { new[$0] },
+      updated: changeset.updates.map { new[$0.to] })
   }
 
   /// Marks the index as stale, because the list is edited without it.

@@ -1,5 +1,3 @@
-public import Diffing
-
 /// A list of elements whose versions share the memory of their common parts.
 ///
 /// A short list, and a list that was created from an array, is one array. The first edit of a long array
@@ -202,28 +200,6 @@ extension PersistentArray {
     }
   }
 
-  /// Removes an element, inserts one, or both.
-  ///
-  /// - Parameters:
-  ///   - edit: The offsets.
-  ///   - new: The inserted element, or `nil` to insert the removed one.
-  ///   - limits: The sizes of nodes.
-  /// - Returns: The removed element.
-  /// - Complexity: O(log *n*). The first edit of a list that is one long array takes O(*n*).
-  @inlinable
-  mutating func edit(
-    _ edit: ElementEdit, _ new: Element?, limits: NodeLimits = .standard(for: Element.self)
-  ) -> Element? {
-    if let offset = edit.removal, offset == edit.insertion, let new {
-      return exchangeElement(at: offset, with: new, limits: limits)
-    }
-    let removed = edit.removal.map { remove(at: $0, limits: limits) }
-    if let offset = edit.insertion, let new = new ?? removed {
-      insert(new, at: offset, limits: limits)
-    }
-    return removed
-  }
-
   /// Replaces the elements in a range.
   ///
   /// - Parameters:
@@ -364,31 +340,5 @@ extension PersistentArray {
     return withExtendedLifetime(root) {
       body(UnsafeBufferPointer(memory.bindMemory(to: Element.self)))
     }
-  }
-}
-
-/// The offsets of an edit of one element: a removal, then an insertion, or both.
-@usableFromInline
-struct ElementEdit: Sendable {
-  /// The offset of the removed or replaced element.
-  @usableFromInline let removal: Int?
-  /// The offset of the inserted element, or of the one that replaces another.
-  @usableFromInline let insertion: Int?
-
-  @inlinable
-  init(removal: Int? = nil, insertion: Int? = nil) {
-    (self.removal, self.insertion) = (removal, insertion)
-  }
-
-  /// A Boolean value that indicates whether the edit removes and inserts at different offsets.
-  @inlinable var isMove: Bool { removal != insertion && removal != nil && insertion != nil }
-
-  /// The changeset of the edit. A removal and an insertion at different offsets are a move.
-  @inlinable var changeset: Changeset {
-    guard let removal else { return Changeset(insertions: insertion.map { [$0] } ?? []) }
-    guard let insertion else { return Changeset(deletions: [removal]) }
-    return removal == insertion
-      ? Changeset(updates: [.init(from: removal, to: insertion)])
-      : Changeset(moves: [.init(from: removal, to: insertion)])
   }
 }

@@ -207,3 +207,49 @@ private func haveIdenticalBytes(
   }
   return difference == 0
 }
+
+extension Changeset {
+  /// Returns the change that observers receive for recorded edits.
+  ///
+  /// The method reads the storage of the snapshots directly, because generic code reads snapshots
+  /// slowly.
+  ///
+  /// - Complexity: The complexity of `normalForm(old:new:)`, times O(log n) for n elements.
+  @inlinable
+  package func normalForm<Element>(
+    from old: Snapshot<Element>, to new: Snapshot<Element>
+  ) -> Changeset {
+    let (old, new) = (old.storage, new.storage)
+    return normalForm(old: { old[$0] }, new: { new[$0] })
+  }
+
+  /// Returns whether the contents are equal before and after. Even moves of equal elements may
+  /// leave them equal.
+  ///
+  /// - Complexity: O(1) if there are only deletions or only insertions. Otherwise, elements are
+  ///   compared from the first to the last affected offset, up to the first difference.
+  @inlinable
+  package func hasNoEffect<Element>(
+    from before: Snapshot<Element>, to after: Snapshot<Element>
+  ) -> Bool {
+    // Without moves and insertions, each deletion and each update has an effect.
+    if moves.isEmpty && insertions.isEmpty { return isEmpty }
+    guard before.count == after.count else { return false }
+    // Deletions and insertions are in ascending order.
+    var first = min(deletions.first ?? .max, insertions.first ?? .max)
+    var last = max(deletions.last ?? -1, insertions.last ?? -1)
+    for move in moves {
+      first = min(first, move.from, move.to)
+      last = max(last, move.from, move.to)
+    }
+    for update in updates {
+      first = min(first, update.from, update.to)
+      last = max(last, update.from, update.to)
+    }
+    if last < first { return true }
+    return (first...last).allSatisfy { isSame(before[$0], after[$0]) }
+  }
+}
+
+@available(*, unavailable)
+extension CollectionDraft: Sendable {}

@@ -241,7 +241,7 @@ struct SourceFlatMap<Parent: Differentiable & Sendable, Child: Differentiable & 
     for move in changeset.sequentialMoves {
       let (row, block) = removeRow(at: move.from)
       addRow(row, at: move.to)
-      output.reorder(by: .moving(block, to: counts.summary(before: move.to)))
+      output.apply(.moving(block, to: counts.summary(before: move.to)))
     }
     for offset in changeset.insertions {
       let row = makeRow(after[offset])

@@ -111,7 +111,7 @@ struct GroupOperator<
     let new = sameIdentity(old.key, newKey) ? old : group(for: newKey)
     if new === old {
       let offset = rows(of: old).offset(of: row)
-      edit(old, ElementEdit(removal: offset, insertion: offset), element)
+      draft(of: old)[offset] = element
     } else {
       didLeave(old, rows(of: old).remove(row))
       didEnter(new, enterableRows(of: new).insert(row, inOrderOf: source), element)
@@ -129,7 +129,7 @@ struct GroupOperator<
     let to = rows.insert(row, inOrderOf: source)
     if from == 0 || to == 0 { group.isDisplaced = true }
     if from != to {
-      edit(group, ElementEdit(removal: from, insertion: to), nil)
+      draft(of: group).move(from: from, to: to)
     } else if group.isDisplaced {
       touch(group)
     }
@@ -138,14 +138,14 @@ struct GroupOperator<
   /// Removes the element of a group whose row had an offset in it.
   @inlinable
   mutating func didLeave(_ group: Group, _ offset: Int) {
-    edit(group, ElementEdit(removal: offset), nil)
+    draft(of: group).remove(at: offset)
     if offset == 0 { group.isDisplaced = true }
   }
 
   /// Inserts the element of a row that has an offset in a group now.
   @inlinable
   mutating func didEnter(_ group: Group, _ offset: Int, _ element: Element) {
-    edit(group, ElementEdit(insertion: offset), element)
+    draft(of: group).insert(element, at: offset)
     if offset == 0 { group.isDisplaced = true }
   }
 
@@ -195,25 +195,14 @@ struct GroupOperator<
     return group
   }
 
-  /// Edits the elements of a group.
-  ///
-  /// - Parameters:
-  ///   - group: The group.
-  ///   - offsets: The offsets of the edit.
-  ///   - new: The inserted element or the one that replaces another, or `nil`.
-  // Most passes edit a group once. A draft takes a tenth of the time of such an edit (`PipelineBenchmarks sections`).
+  /// The draft of the elements of a group in this pass.
   @inlinable
-  mutating func edit(_ group: Group, _ offsets: ElementEdit, _ new: Element?) {
-    if group.draft == nil {
-      guard let first = group.edit else {
-        group.edit = (offsets, new)
-        return touch(group)
-      }
-      group.edit = nil
-      group.draft = CollectionDraft(group.newest.elements)
-      group.draft?.perform(first.offsets, first.element)
-    }
-    group.draft?.perform(offsets, new)
+  mutating func draft(of group: Group) -> CollectionDraft<Element> {
+    if let draft = group.draft { return draft }
+    let draft = CollectionDraft(group.newest.elements)
+    group.draft = draft
+    touch(group)
+    return draft
   }
 
   /// Notes that a group has edits, or that its first element has moved.
@@ -259,50 +248,27 @@ struct GroupOperator<
   @inlinable
   func updateSections(count: Int, _ output: CollectionDraft<Output>) {
     guard let view, count > 0 else { return }
-    if count == 1 {
-      let group = touched[0]
-      output[sections.offset(of: group.number)] = view.element(group.newest)
-      return
-    }
     var replaced: [(offset: Int, group: Group)] = []
     replaced.reserveCapacity(count)
     for index in 0..<count {
       replaced.append((sections.offset(of: touched[index].number), touched[index]))
     }
     replaced.sort { $0.offset < $1.offset }
-    // One edit, unless the output has edits: combining several takes longer than they do (`PipelineBenchmarks sections
-    // change`).
-    output.replaceDifferent(replaced.map { .init(from: $0.offset, to: $0.offset) }) {
-      view.element(replaced[$0].group.newest)
-    }
+    // One edit: combining several takes longer than they do (`PipelineBenchmarks sections change`).
+    output.apply(
+      Changeset(updates: replaced.map { .init(from: $0.offset, to: $0.offset) }),
+      updated: replaced.map { view.element($0.group.newest) })
   }
 
   /// Ends the edits of a group, and returns whether the output shows a change.
   @inlinable
   func endEdits(of group: Group) -> Bool {
     let section = group.newest
-    guard let (elements, change) = outcome(of: group, section.elements) else { return false }
-    group.setNewest(ListSection(SectionVersion(after: section.version, elements, change)))
+    guard let draft = group.draft.take(), let changeset = draft.outcome() else { return false }
+    let elements = draft.contents
+    group.setNewest(ListSection(SectionVersion(after: section.version, elements, changeset)))
     directory.parts.markChanged(group.followers)
     return view?.showsElements == true || section.elements.count != elements.count
-  }
-
-  /// Returns the elements of a group after its edits and their difference, or `nil` if the contents are equal.
-  @inlinable
-  func outcome(
-    of group: Group, _ old: Snapshot<Element>
-  ) -> (Snapshot<Element>, SectionChange)? {
-    if let draft = group.draft.take() {
-      return draft.outcome().map { (draft.contents, .changeset($0)) }
-    }
-    guard let (offsets, new) = group.edit.take() else { return nil }
-    if let new, let offset = offsets.removal, isSame(old[offset], new) { return nil }
-    var list = old.storage
-    _ = list.edit(offsets, new)
-    let elements = Snapshot(list)
-    // A move of equal elements has no effect.
-    if offsets.isMove, offsets.changeset.hasNoEffect(from: old, to: elements) { return nil }
-    return (elements, .edit(offsets))
   }
 
   /// Returns whether the place of a section depends on its first element. A given order may leave that open.
@@ -479,11 +445,10 @@ struct GroupOperator<
   func replaceElements(of group: Group, _ elements: [Element], _ kept: [KeptRow]?) {
     let draft = CollectionDraft(group.newest.elements)
     if let kept {
-      draft.write(
-        elements, over: draft.savepoint,
-        Changeset(origins: kept.map { $0.place }, oldCount: draft.count) { _, new in
-          kept[new].isUpdated
-        })
+      let changeset = Changeset(origins: kept.map { $0.place }, oldCount: draft.count) { _, new in
+        kept[new].isUpdated
+      }
+      draft.replace(with: Snapshot(elements), by: changeset, isNormal: false)
     } else {
       draft.replace(with: elements)
     }

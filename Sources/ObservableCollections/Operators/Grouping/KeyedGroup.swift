@@ -26,10 +26,8 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
   @exclusivity(unchecked) @usableFromInline var isDisplaced = false
   /// A Boolean value that indicates whether the current pass has edited or displaced the group.
   @exclusivity(unchecked) @usableFromInline var isTouched = false
-  /// The elements after several edits in a pass.
+  /// The edited elements in a pass.
   @exclusivity(unchecked) @usableFromInline var draft: CollectionDraft<Element>?
-  /// The only edit of the elements in a pass so far, which is not made yet.
-  @exclusivity(unchecked) @usableFromInline var edit: (offsets: ElementEdit, element: Element?)?
 
   /// The hash value of the key.
   @usableFromInline let hash: Int

@@ -214,7 +214,7 @@ struct SectionRowsEdit<Key: Hashable & Sendable, Item: Differentiable & Sendable
     let changeset = Changeset(
       deletions: deletions, insertions: insertions.map(\.offset), moves: moves,
       updates: updates.map(\.offsets))
-    output.edit(
+    output.apply(
       hasMoves ? changeset.withLeastMoves : changeset, inserted: insertions.map(\.row),
       updated: updates.map(\.row))
   }

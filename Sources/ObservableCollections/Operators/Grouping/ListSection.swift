@@ -74,13 +74,14 @@ final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & S
   private let number = versionCount.add(1, ordering: .relaxed).newValue
   /// The number of the version before this one, or 0 if there is none.
   private let previousNumber: Int
-  private let change: SectionChange
+  /// The change from the version before it.
+  @usableFromInline let changeset: Changeset
 
   /// Creates the first version of a section.
   @usableFromInline
   init(_ key: Key, _ elements: Snapshot<Element>) {
     (self.key, self.elements, previousNumber) = (key, elements, 0)
-    change = .changeset(.empty)
+    changeset = .empty
   }
 
   /// Creates a version.
@@ -88,15 +89,12 @@ final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & S
   /// - Parameters:
   ///   - version: The version before it.
   ///   - elements: The elements.
-  ///   - change: Their difference from those of the version before.
+  ///   - changeset: Their difference from those of the version before.
   @usableFromInline
-  init(after version: SectionVersion, _ elements: Snapshot<Element>, _ change: SectionChange) {
+  init(after version: SectionVersion, _ elements: Snapshot<Element>, _ changeset: Changeset) {
     (key, self.elements, previousNumber) = (version.key, elements, version.number)
-    self.change = change
+    self.changeset = changeset
   }
-
-  /// The change from the version before it.
-  @usableFromInline var changeset: Changeset { change.changeset }
 
   /// Returns whether this is the version after another one. The contents are different then.
   @usableFromInline
@@ -107,23 +105,6 @@ final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & S
 
 /// The number of versions of sections so far.
 private let versionCount = Atomic(0)
-
-/// The change from one version of a section to the next.
-// A changeset is three objects. If each version had one, the next edit of the group, long afterwards, would have to fetch
-// them from the memory to release them.
-@usableFromInline
-enum SectionChange: Sendable {
-  case edit(ElementEdit)
-  case changeset(Changeset)
-
-  /// The change as a changeset.
-  @usableFromInline var changeset: Changeset {
-    switch self {
-    case .edit(let edit): edit.changeset
-    case .changeset(let changeset): changeset
-    }
-  }
-}
 
 extension CollectionChange {
   /// The change of sections and of their elements.

@@ -71,7 +71,7 @@ struct FlatMapOperator<Parent: Differentiable & Sendable, Child: Differentiable 
       lengths.remove(at: offset)
     }
     for move in changeset.sequentialMoves {
-      output.reorder(by: lengths.moveBlock(from: move.from, to: move.to))
+      output.apply(lengths.moveBlock(from: move.from, to: move.to))
     }
     for offset in changeset.insertions {
       let family = children(after[offset])
@@ -83,7 +83,7 @@ struct FlatMapOperator<Parent: Differentiable & Sendable, Child: Differentiable 
       let start = block.lowerBound
       let difference = Changeset(from: output.working.elements(in: block), to: new)
       if new.count != block.count { lengths.setLength(new.count, at: update.to) }
-      output.edit(
+      output.apply(
         difference.shifted(oldBy: start, newBy: start),
         inserted: difference.insertions.map { new[$0] },
         updated: difference.updates.map { new[$0.to] })
@@ -94,7 +94,7 @@ struct FlatMapOperator<Parent: Differentiable & Sendable, Child: Differentiable 
   @inlinable
   mutating func rebuild(_ change: CollectionChange<Parent>, _ output: CollectionDraft<Child>) {
     let (changeset, after) = (change.changeset, change.after.array)
-    let (start, old, starts) = (output.savepoint, output.elements, lengths.starts + [output.count])
+    let (old, starts) = (output.elements, lengths.starts + [output.count])
     var update = 0
     var (elements, origins, isUpdated): ([Child], [Int], [Bool]) = ([], [], [])
     var newLengths: [Int] = []
@@ -120,8 +120,9 @@ struct FlatMapOperator<Parent: Differentiable & Sendable, Child: Differentiable 
       newLengths.append(family.count)
     }
     lengths = BlockLengths(lengths: newLengths)
-    output.write(
-      elements, over: start,
-      Changeset(origins: origins, oldCount: old.count) { _, new in isUpdated[new] })
+    output.replace(
+      with: Snapshot(elements),
+      by: Changeset(origins: origins, oldCount: old.count) { _, new in isUpdated[new] },
+      isNormal: false)
   }
 }

@@ -76,7 +76,7 @@ struct JoinOperator<
     }
     for move in changeset.sequentialMoves {
       leftRows.move(from: move.from, to: move.to)
-      output.reorder(by: lengths.moveBlock(from: move.from, to: move.to))
+      output.apply(lengths.moveBlock(from: move.from, to: move.to))
     }
     for (offset, key) in zip(changeset.insertions, change.inserted) {
       let pairs = pairs(of: after[offset], key, rights)
@@ -89,15 +89,15 @@ struct JoinOperator<
       let block = lengths.block(at: update.to)
       if leftRows.keys[row] == key {
         let pairs = block.map { Pair(left: element, right: output[$0].right) }
-        output.edit(
-          Changeset(updates: block.map { .init(from: $0, to: $0) }), inserted: [], updated: pairs)
+        output.apply(
+          Changeset(updates: block.map { .init(from: $0, to: $0) }), updated: pairs)
       } else {
         leftRows.setKey(of: row, to: key)
         let pairs = pairs(of: element, key, rights)
         if pairs.count != block.count { lengths.setLength(pairs.count, at: update.to) }
         let new = block.lowerBound..<block.lowerBound + pairs.count
-        output.edit(
-          Changeset(deletions: Array(block), insertions: Array(new)), inserted: pairs, updated: [])
+        output.apply(
+          Changeset(deletions: Array(block), insertions: Array(new)), inserted: pairs)
       }
     }
   }
@@ -171,8 +171,7 @@ struct JoinOperator<
     let isLast = rightRows.count(of: rightRows.entry(of: rightRows.keys[row])) == 1
     if isLast, let missing { return replaceFirst(of: partners, with: missing, output) }
     for partner in partners { lengths.setLength(partner.block.count - 1, at: partner.offset) }
-    output.edit(
-      Changeset(deletions: partners.map { $0.block.lowerBound + index }), inserted: [], updated: [])
+    output.apply(Changeset(deletions: partners.map { $0.block.lowerBound + index }))
   }
 
   /// Inserts the pairs of a right row, which was inserted before.
@@ -185,10 +184,9 @@ struct JoinOperator<
     }
     let (partners, lefts) = (partners(of: row, minimumLength: index), left.snapshot)
     for partner in partners { lengths.setLength(partner.block.count + 1, at: partner.offset) }
-    output.edit(
-      Changeset(
-        insertions: partners.enumerated().map { $0 + $1.block.lowerBound + index }),
-      inserted: partners.map { Pair(left: lefts[$0.offset], right: new) }, updated: [])
+    output.apply(
+      Changeset(insertions: partners.enumerated().map { $0 + $1.block.lowerBound + index }),
+      inserted: partners.map { Pair(left: lefts[$0.offset], right: new) })
   }
 
   /// Replaces the first pair of left elements by one with another right side.
@@ -197,9 +195,9 @@ struct JoinOperator<
     of partners: [Partner], with new: Match, _ output: CollectionDraft<Pair>
   ) {
     let (starts, lefts) = (partners.map { $0.block.lowerBound }, left.snapshot)
-    output.edit(
+    output.apply(
       Changeset(deletions: starts, insertions: starts),
-      inserted: partners.map { Pair(left: lefts[$0.offset], right: new) }, updated: [])
+      inserted: partners.map { Pair(left: lefts[$0.offset], right: new) })
   }
 
   @inlinable
@@ -209,8 +207,8 @@ struct JoinOperator<
     let updates = partners.map {
       Changeset.Update(from: $0.block.lowerBound + index, to: $0.block.lowerBound + index)
     }
-    output.edit(
-      Changeset(updates: updates), inserted: [],
+    output.apply(
+      Changeset(updates: updates),
       updated: partners.map { Pair(left: lefts[$0.offset], right: new) })
   }
 
@@ -224,7 +222,7 @@ struct JoinOperator<
     let moves = partners(of: row, minimumLength: max(from, to) + 1).map {
       Changeset.Move(from: $0.block.lowerBound + from, to: $0.block.lowerBound + to)
     }
-    output.reorder(by: Changeset(moves: moves))
+    output.apply(Changeset(moves: moves))
   }
 }
 
@@ -242,7 +240,7 @@ extension JoinOperator {
     _ leftChange: KeyChange<Left, Key>?, _ rightChange: KeyChange<Right, Key>?,
     _ output: CollectionDraft<Pair>
   ) {
-    let (start, oldCount) = (output.savepoint, lengths.total)
+    let oldCount = lengths.total
     let starts = lengths.starts + [oldCount]
     let indices = rightRows.indices()
     /// Indicates for each left element whether it has had the pair without a match.
@@ -268,9 +266,10 @@ extension JoinOperator {
         origins[origins.count - 1] = starts[left.offset] + index
       }
     }
-    output.write(
-      pairs, over: start,
-      Changeset(origins: origins, oldCount: oldCount) { _, new in isUpdated[new] })
+    output.replace(
+      with: Snapshot(pairs),
+      by: Changeset(origins: origins, oldCount: oldCount) { _, new in isUpdated[new] },
+      isNormal: false)
   }
 
   /// Returns all pairs, and stores their number for each left element.

@@ -288,7 +288,7 @@ where Element.DifferenceIdentifier: Sendable {
   mutating func rebuild(
     _ changeset: Changeset, toggling toggled: [UInt32]?, _ output: CollectionDraft<Output>
   ) {
-    let (start, old, elements) = (output.savepoint, output.elements, input.snapshot.array)
+    let (old, elements) = (output.elements, input.snapshot.array)
     let oldRows = Array(forest.source.rows)
     let oldShown = Array(forest.shown.rows)
     var released = changeset.deletions.map { forest.links[oldRows[$0]] }
@@ -320,11 +320,10 @@ where Element.DifferenceIdentifier: Sendable {
     for update in changeset.updates { isUpdated[update.to] = true }
     let shown = forest.shownRows
     let new = shown.map { row(of: $0.row, elements[positions[Int($0.row)]], $0.depth) }
-    output.write(
-      new, over: start,
-      Changeset(origins: shown.map { ranks[Int($0.row)] }, oldCount: old.count) {
-        isUpdated[positions[Int(shown[$1].row)]] || !old[$0].hasSamePlace(as: new[$1])
-      })
+    let change = Changeset(origins: shown.map { ranks[Int($0.row)] }, oldCount: old.count) {
+      isUpdated[positions[Int(shown[$1].row)]] || !old[$0].hasSamePlace(as: new[$1])
+    }
+    output.replace(with: Snapshot(new), by: change, isNormal: false)
     for offset in changeset.deletions { forest.links.remove(oldRows[offset]) }
     for links in released { release(links) }
   }

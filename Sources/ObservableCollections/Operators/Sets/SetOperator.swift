@@ -314,7 +314,6 @@ extension SetOperator {
   /// Follows a change of so many elements that visiting all of them takes less time.
   @inlinable
   func rebuild(_ changes: [KeyChange<Element, Key>?], _ output: CollectionDraft<Element>) {
-    let start = output.savepoint
     var oldCount = 0
     /// For each input, the offset in the old output of each element before the change, or -1.
     let ranks = parts.map { part in
@@ -337,8 +336,9 @@ extension SetOperator {
         isUpdated.append(origin.isUpdated)
       }
     }
-    output.write(
-      elements, over: start,
-      Changeset(origins: kept, oldCount: oldCount) { _, new in isUpdated[new] })
+    output.replace(
+      with: Snapshot(elements),
+      by: Changeset(origins: kept, oldCount: oldCount) { _, new in isUpdated[new] },
+      isNormal: false)
   }
 }

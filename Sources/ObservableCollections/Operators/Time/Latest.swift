@@ -249,21 +249,22 @@ struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Send
   /// Follows a change of so many elements that visiting all of them takes less time.
   @inlinable
   mutating func rebuild(_ change: CollectionChange<Element>, _ output: CollectionDraft<Output>) {
-    let (changeset, start) = (change.changeset, output.savepoint)
-    let (old, after) = (output.elements, change.after.array)
+    let (changeset, old, after) = (change.changeset, output.elements, change.after.array)
     followKeys(changeset, change)
     for update in changeset.updates {
       if let key = newKey(update, change) { rows[rows.order[update.to]] = key }
     }
     let marks = rank()
     var update = 0
-    output.write(
-      after.indices.map { mark(after[$0], marks[$0]) }, over: start,
-      Changeset(origins: changeset.origins(oldCount: old.count), oldCount: old.count) { from, to in
-        let isUpdated = update < changeset.updates.count && changeset.updates[update].to == to
-        if isUpdated { update += 1 }
-        return isUpdated || old[from].isShown != marks[to]
-      })
+    let origins = changeset.origins(oldCount: old.count)
+    let difference = Changeset(origins: origins, oldCount: old.count) { from, to in
+      let isUpdated = update < changeset.updates.count && changeset.updates[update].to == to
+      if isUpdated { update += 1 }
+      return isUpdated || old[from].isShown != marks[to]
+    }
+    output.replace(
+      with: Snapshot(after.indices.map { mark(after[$0], marks[$0]) }), by: difference,
+      isNormal: false)
   }
 
   /// Ranks all rows again, and returns for each offset whether the element is shown.

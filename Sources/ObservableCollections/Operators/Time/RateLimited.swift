@@ -94,9 +94,7 @@ private struct RateLimitOperator<Element: Differentiable & Sendable>: Collection
 
   mutating func start(_ output: CollectionDraft<Element>) {
     let contents = input.snapshot
-    output.write(contents.storage, over: output.savepoint) { _ in
-      Changeset(insertions: Array(contents.indices))
-    }
+    output.replace(with: contents, by: Changeset(insertions: Array(contents.indices)))
     didShow(output, alarm.now)
   }
 
@@ -129,13 +127,9 @@ private struct RateLimitOperator<Element: Differentiable & Sendable>: Collection
   ) {
     guard let changes = pending else { return }
     pending = nil
-    var isChanged = false
-    output.write(contents.storage, over: output.savepoint) {
-      let changeset = changes.normalForm(from: Snapshot($0), to: contents)
-      isChanged = changeset != nil
-      return changeset ?? .empty
-    }
-    if isChanged { didShow(output, now) }
+    guard let changeset = changes.normalForm(from: output.snapshot, to: contents) else { return }
+    output.replace(with: contents, by: changeset)
+    didShow(output, now)
   }
 
   mutating func didShow(_ output: CollectionDraft<Element>, _ now: Duration) {
