@@ -40,10 +40,10 @@ struct AccumulationTests {
       count += change.countChange
       return change
     }
-    var counter = BinaryCounter<PartialInjection>()
+    var counter = BinaryCounter<OffsetMap>()
     var visited = 0
     for change in changes {
-      counter.append(PartialInjection(change)) { first, second in
+      counter.append(OffsetMap(change)) { first, second in
         visited += first.stretchCount + second.stretchCount
         return first.followed(by: second)
       }

@@ -142,8 +142,8 @@ struct CompositionTests {
     }
     let (first, second, third) = (change(), change(), change())
     let size = 4 * operations
-    #expect(PartialInjection(first).stretchCount <= 2 * size + 1)
-    let both = PartialInjection(first).followed(by: PartialInjection(second))
+    #expect(OffsetMap(first).stretchCount <= 2 * size + 1)
+    let both = OffsetMap(first).followed(by: OffsetMap(second))
     #expect(both.stretchCount <= 2 * 2 * size + 1)
     let composed = first.composed(with: second)
     #expect(composed.changeCount <= 2 * size)

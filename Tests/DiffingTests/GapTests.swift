@@ -26,7 +26,7 @@ import Testing
 
     var changeset: Changeset {
       let parts = gaps.map { ($0, Changeset(from: old[$0.old], to: new[$0.new])) }
-      return Changeset(joining: parts, oldCount: old.count) { deletions, insertions in
+      return Changeset(joining: parts) { deletions, insertions in
         Changeset(from: deletions.map { old[$0] }, to: insertions.map { new[$0] })
       }
     }

@@ -135,16 +135,15 @@ extension ChangeRecord {
   /// possible.
   ///
   /// - Parameter patch: The steps. Each offset must be at least 0 and below 2⁶¹.
-  /// - Complexity: O(*k* log *k*) for *k* steps.
+  /// - Complexity: O(*k* (log *k*)²) for *k* steps.
   public init(_ patch: Patch<Element>) {
-    var replay = PatchReplay<Element>()
-    for step in patch.steps {
-      precondition(
-        step.invalidOffset == nil,
-        "offset \(step.invalidOffset ?? 0) is out of range \(offsetBounds)")
-      replay.apply(step)
+    var replays = BinaryCounter<PatchReplay<Element>>()
+    for replay in patch.steps.lazy.compactMap({ PatchReplay($0) }) {
+      replays.append(replay) { $0.followed(by: $1) }
     }
-    self = replay.record()
+    self =
+      replays.total { $0.followed(by: $1) }?.record
+      ?? ChangeRecord(.empty, deleted: [], inserted: [], replaced: [], updated: [], moved: [])
   }
 }
 
@@ -157,6 +156,21 @@ extension Patch.Step {
       case .move(_, let source, let destination): [source, destination]
       }
     return offsets.first { !offsetBounds.contains($0) }
+  }
+
+  /// The change of this step alone, or `nil` if the step moves an element to its own offset.
+  ///
+  /// - Precondition: All offsets are valid.
+  var changeset: Changeset? {
+    precondition(
+      invalidOffset == nil, "offset \(invalidOffset ?? 0) is out of range \(offsetBounds)")
+    return switch self {
+    case .insert(_, let offset): Changeset(insertions: [offset])
+    case .remove(_, let offset): Changeset(deletions: [offset])
+    case .update(_, _, let offset): Changeset(updates: [.init(from: offset, to: offset)])
+    case .move(_, let source, let destination):
+      source == destination ? nil : Changeset(moves: [.init(from: source, to: destination)])
+    }
   }
 }
 

@@ -202,8 +202,7 @@ extension Changeset {
         deletions: deletions, insertions: insertions, moves: moves, updates: updates
       ))
     if pairs.isEmpty { return change }
-    return change.keeping(
-      pairs, areUpdated: pairs.map { !sameContent(old($0.from), new($0.to)) })
+    return change.keeping(pairs) { !sameContent(old($0.from), new($0.to)) }
   }
 
   /// Creates the normal form of a known pairing.

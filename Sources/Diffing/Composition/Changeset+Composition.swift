@@ -20,7 +20,7 @@ extension Changeset {
   public func composed(with next: Changeset) -> Changeset {
     if isEmpty { return next }
     if next.isEmpty { return self }
-    return PartialInjection(self).followed(by: PartialInjection(next)).changeset
+    return OffsetMap(self).followed(by: OffsetMap(next)).changeset()
   }
 
   /// Returns the combined change of this changeset and the next one, in normal form.
@@ -53,7 +53,7 @@ extension Changeset {
     switch changes.count {
     case 0: .empty
     case 1: changes[0]
-    default: PartialInjection.composed(of: changes.lazy.map(PartialInjection.init)).changeset
+    default: OffsetMap.composed(of: changes.lazy.map(OffsetMap.init)).changeset()
     }
   }
 
@@ -61,11 +61,11 @@ extension Changeset {
   ///
   /// - Parameters:
   ///   - pairs: The pairs of deletions and insertions, by ascending insertion.
-  ///   - areUpdated: For each pair, a Boolean value that indicates whether the content differs.
+  ///   - isUpdated: A closure that indicates whether the content of a pair differs.
   /// - Complexity: O(*k* log *k*) in the *k* offsets.
   @usableFromInline
-  func keeping(_ pairs: [Update], areUpdated: [Bool]) -> Changeset {
-    PartialInjection(self).keeping(pairs, areUpdated: areUpdated).changeset
+  func keeping(_ pairs: [Update], isUpdated: (Update) -> Bool) -> Changeset {
+    OffsetMap(self).keeping(pairs, isUpdated: isUpdated).changeset()
   }
 }
 
@@ -76,7 +76,7 @@ extension Changeset {
   @usableFromInline package var withLeastMoves: Changeset {
     // One move is frequent, and composing takes 14,000 instructions (`PipelineBenchmarks joined move`).
     let isLeast = moves.isEmpty || changeCount == 1 && moves[0].from != moves[0].to
-    return isLeast ? self : PartialInjection(self).changeset
+    return isLeast ? self : OffsetMap(self).changeset()
   }
 
   /// Returns this change as a change of a larger collection, which has additional elements before
@@ -192,15 +192,22 @@ extension Changeset {
   package static func concatenated(
     _ first: Changeset, oldCount: Int, newCount: Int, _ second: Changeset
   ) -> Changeset {
-    let second = second.shifted(oldBy: oldCount, newBy: newCount)
-    if first.isEmpty { return second }
-    if second.isEmpty { return first }
-    return Changeset(
+    Changeset(concatenating: [first, second.shifted(oldBy: oldCount, newBy: newCount)])
+  }
+
+  /// Creates a changeset from the changes of consecutive parts of a collection.
+  ///
+  /// - Parameter parts: The changes in ascending order, with offsets in the whole collection.
+  init(concatenating parts: [Changeset]) {
+    let parts = parts.filter { !$0.isEmpty }
+    if parts.count < 2 {
+      self = parts.first ?? .empty
+      return
+    }
+    self.init(
       unchecked: (
-        deletions: first.deletions + second.deletions,
-        insertions: first.insertions + second.insertions,
-        moves: first.moves + second.moves,
-        updates: first.updates + second.updates
+        deletions: parts.flatMap(\.deletions), insertions: parts.flatMap(\.insertions),
+        moves: parts.flatMap(\.moves), updates: parts.flatMap(\.updates)
       ))
   }
 }
@@ -215,26 +222,7 @@ extension Changeset {
   /// - Parameter patch: The steps. Each offset must be at least 0 and below 2⁶¹.
   /// - Complexity: O(*k* log *k*) for *k* steps.
   public init<Element>(_ patch: Patch<Element>) {
-    self = Changeset.composed(
-      of: patch.steps.compactMap { step in
-        precondition(
-          step.invalidOffset == nil,
-          "offset \(step.invalidOffset ?? 0) is out of range \(offsetBounds)")
-        return step.changeset
-      })
-  }
-}
-
-extension Patch.Step {
-  /// The change of this step alone, or `nil` if the step moves an element to its own offset.
-  fileprivate var changeset: Changeset? {
-    switch self {
-    case .insert(_, let offset): Changeset(insertions: [offset])
-    case .remove(_, let offset): Changeset(deletions: [offset])
-    case .update(_, _, let offset): Changeset(updates: [.init(from: offset, to: offset)])
-    case .move(_, let source, let destination):
-      source == destination ? nil : Changeset(moves: [.init(from: source, to: destination)])
-    }
+    self = Changeset.composed(of: patch.steps.compactMap(\.changeset))
   }
 }
 

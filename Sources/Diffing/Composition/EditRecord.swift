@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// A record of the edits of a collection, which combines them by offsets alone.
 ///
 /// Its size depends on the edited elements only. It does not grow with the collection, nor with
@@ -66,17 +68,17 @@ package struct EditRecord: Sendable {
   /// Several edits.
   private struct Combination: Sendable {
     /// The combination of all edits before the edits in `recent`.
-    private var earlier = BinaryCounter<PartialInjection>()
-    private var recent = EditedRanges()
+    private var earlier = BinaryCounter<OffsetMap>()
+    private var recent = StretchList.untouched
 
     mutating func add(_ changeset: Changeset) {
-      guard let edit = EditedRanges.Edit(changeset) else {
+      guard let edit = Edit(changeset) else {
         settle()
-        earlier.append(PartialInjection(changeset)) { $0.followed(by: $1) }
+        earlier.append(OffsetMap(changeset)) { $0.followed(by: $1) }
         return
       }
       recent.apply(edit)
-      // Each edit walks along all recent ranges.
+      // Each edit shifts all recent stretches behind it.
       if recent.count > 128 { settle() }
     }
 
@@ -84,24 +86,19 @@ package struct EditRecord: Sendable {
 
     private mutating func settle() {
       guard !recent.isUntouched else { return }
-      earlier.append(recent.injection) { $0.followed(by: $1) }
-      recent = EditedRanges()
+      earlier.append(OffsetMap(recent.finish())) { $0.followed(by: $1) }
+      recent = .untouched
     }
 
     var changeset: Changeset {
-      let before = earlier.total { $0.followed(by: $1) }
-      if recent.isUntouched { return before?.changeset ?? .empty }
-      let injection = recent.injection
-      return (before?.followed(by: injection) ?? injection).changeset
+      var combination = self
+      combination.settle()
+      return combination.earlier.total { $0.followed(by: $1) }?.changeset() ?? .empty
     }
   }
 }
 
-/// A collection as a sequence of ranges of its old version and ranges of inserted elements.
-///
-/// Unlike `PartialInjection`, it includes inserted elements, and stores no new offsets. An edit
-/// therefore changes nothing behind it.
-struct EditedRanges: Sendable {
+extension EditRecord {
   /// An edit of one element, or of neighbors.
   enum Edit {
     /// The offsets after the insertion.
@@ -135,142 +132,77 @@ struct EditedRanges: Sendable {
       return last - first + 1 == offsets.count ? first..<last + 1 : nil
     }
   }
+}
 
-  private struct Stretch: Sendable {
-    /// The old offset of the first element, or -1 if all elements are inserted.
-    var old: Int
-    var count: Int
-    var isMoved = false
-    var isUpdated = false
+extension StretchList {
+  /// The map of two equal versions.
+  static let untouched = StretchList([Stretch(old: 0, new: 0, count: Stretch.endless)])
 
-    var isInserted: Bool { old < 0 }
+  /// A Boolean value that indicates whether both versions are equal.
+  var isUntouched: Bool { count == 1 && stretches[0].old == 0 && stretches[0].new == 0 }
 
-    /// Appends the following stretch to this one, if both are of the same kind and consecutive.
-    mutating func extend(by next: Stretch) -> Bool {
-      guard
-        isInserted
-          ? next.isInserted
-          : old + count == next.old && isUpdated == next.isUpdated && isMoved == next.isMoved
-      else { return false }
-      count += next.count
-      return true
-    }
-  }
-
-  /// In the order of the new version. The last stretch is kept and endless.
-  private var stretches = [Stretch(old: 0, count: PartialInjection.Stretch.endless)]
-  private(set) var isUntouched = true
-
-  /// The number of stretches.
-  var count: Int { stretches.count }
-
-  /// Applies an edit.
+  /// Applies an edit to the new version.
   ///
   /// - Complexity: O(`count`).
-  mutating func apply(_ edit: Edit) {
-    isUntouched = false
+  mutating func apply(_ edit: EditRecord.Edit) {
     switch edit {
     case .insertion(let range):
-      insert(Stretch(old: -1, count: range.count), at: range.lowerBound)
+      shift(from: split(at: range.lowerBound), by: range.count)
     case .removal(let range):
       let first = split(at: range.lowerBound)
       stretches.removeSubrange(first..<split(at: range.upperBound))
+      shift(from: first, by: -range.count)
       join(at: first)
     case .update(let offset):
-      update(at: offset)
-    case .move(let source, let destination):
-      let index = split(at: source)
-      _ = split(at: source + 1)
-      var moved = stretches.remove(at: index)
+      let stretch = stretches[position(of: offset)]
+      // An inserted element stays an insertion.
+      if offset < stretch.new || stretch.isUpdated { return }
+      let index = split(at: offset)
+      _ = split(at: offset + 1)
+      stretches[index].isUpdated = true
+      join(at: index + 1)
       join(at: index)
-      moved.isMoved = true
-      insert(moved, at: destination)
-    }
-  }
-
-  private mutating func insert(_ stretch: Stretch, at offset: Int) {
-    let index = split(at: offset)
-    stretches.insert(stretch, at: index)
-    join(at: index + 1)
-    join(at: index)
-  }
-
-  private mutating func update(at offset: Int) {
-    let (index, start) = find(offset)
-    if stretches[index].isInserted || stretches[index].isUpdated { return }
-    var updated = stretches[index]
-    let before = offset - start
-    if before + 1 < updated.count {
-      var rest = updated
-      rest.old += before + 1
-      rest.count = index == stretches.count - 1 ? rest.count : rest.count - before - 1
-      stretches.insert(rest, at: index + 1)
-    }
-    updated.old += before
-    updated.count = 1
-    updated.isUpdated = true
-    if before > 0 {
-      stretches[index].count = before
-      stretches.insert(updated, at: index + 1)
-      join(at: index + 2)
-    } else {
-      stretches[index] = updated
+    case .move(let source, let destination):
+      let stretch = stretches[position(of: source)]
+      apply(.removal(source..<source + 1))
+      apply(.insertion(destination..<destination + 1))
+      if source < stretch.new { return }
+      let index = split(at: destination)
+      let moved = Stretch(
+        old: stretch.old + source - stretch.new, new: destination, count: 1, isMoved: true,
+        isUpdated: stretch.isUpdated)
+      stretches.insert(moved, at: index)
       join(at: index + 1)
       join(at: index)
     }
   }
 
-  /// Returns the stretch that contains an offset, and the offset at which it starts.
-  private func find(_ offset: Int) -> (index: Int, start: Int) {
-    var index = 0
-    var start = 0
-    while start + stretches[index].count <= offset {
-      start += stretches[index].count
-      index += 1
-    }
-    return (index, start)
+  /// Returns the position of the first stretch that ends after an offset.
+  private func position(of offset: Int) -> Int {
+    stretches.partitioningIndex { $0.new + $0.count > offset }
   }
 
-  /// Splits a stretch if necessary, to make a stretch begin at an offset.
+  /// Splits a stretch if necessary, to make no stretch contain elements on both sides of an offset.
   ///
-  /// - Returns: The position of the stretch that begins there.
+  /// - Returns: The position of the first stretch behind the offset.
   private mutating func split(at offset: Int) -> Int {
-    let (index, start) = find(offset)
-    let count = offset - start
-    if count == 0 { return index }
-    var rest = stretches[index]
-    if !rest.isInserted { rest.old += count }
-    // The last stretch stays endless.
-    if index < stretches.count - 1 { rest.count -= count }
+    let index = position(of: offset)
+    let count = offset - stretches[index].new
+    if count <= 0 { return index }
+    stretches.insert(stretches[index].dropping(count), at: index + 1)
     stretches[index].count = count
-    stretches.insert(rest, at: index + 1)
     return index + 1
   }
 
-  /// Joins a stretch with the previous one, if possible.
-  private mutating func join(at index: Int) {
-    guard index > 0, index < stretches.count else { return }
-    let isLast = index == stretches.count - 1
-    guard stretches[index - 1].extend(by: stretches[index]) else { return }
-    stretches.remove(at: index)
-    if isLast { stretches[index - 1].count = PartialInjection.Stretch.endless }
+  private mutating func shift(from first: Int, by distance: Int) {
+    for position in first..<count { stretches[position].new += distance }
   }
 
-  /// The pairing of the kept elements.
-  ///
-  /// - Complexity: O(*k*) for `count` stretches, or O(*k* log *k*) if some are out of order.
-  var injection: PartialInjection {
-    var list = StretchList(capacity: stretches.count)
-    var new = 0
-    for stretch in stretches {
-      if !stretch.isInserted {
-        list.append(
-          PartialInjection.Stretch(
-            old: stretch.old, new: new, count: stretch.count, isMoved: stretch.isMoved,
-            isUpdated: stretch.isUpdated))
-      }
-      new += stretch.count
+  /// Joins a stretch with the previous one, if both are consecutive and of the same kind.
+  private mutating func join(at index: Int) {
+    guard index > 0, index < count, stretches[index - 1].extend(by: stretches[index]) else {
+      return
     }
-    return PartialInjection(list.finish())
+    stretches.remove(at: index)
   }
 }

@@ -24,7 +24,7 @@ extension Snapshot {
       let gap = old.trimmed(gap, new)
       return gap.isEmpty ? nil : (gap, old.difference(to: new, in: gap))
     }
-    return Changeset(joining: parts, oldCount: old.count) { deletions, insertions in
+    return Changeset(joining: parts) { deletions, insertions in
       Changeset(from: deletions.map { old[$0] }, to: insertions.map { new[$0] })
     }
   }

@@ -1,9 +1,11 @@
-/// A pairing of the elements of an old version with the elements of a new one.
+import SwappablePrimitives
+
+/// A map from the offsets of the old version to the offsets of the new version.
 ///
 /// It consists of stretches of consecutive elements. Its size depends on the number of changes, not
 /// on the size of the collections. The last stretch is endless, because nothing changes behind the
 /// last change.
-package struct PartialInjection: Sendable {
+package struct OffsetMap: Sendable {
   /// Kept elements that are consecutive in both versions.
   struct Stretch: Sendable {
     /// The old offset of the first element.
@@ -20,6 +22,15 @@ package struct PartialInjection: Sendable {
 
     /// The count of the endless stretch. It leaves room for the addition of an offset.
     static var endless: Int { 1 << (Int.bitWidth - 2) }
+
+    /// Returns the stretch without its first elements.
+    func dropping(_ count: Int) -> Stretch {
+      var rest = self
+      rest.old += count
+      rest.new += count
+      rest.count -= count
+      return rest
+    }
 
     /// Appends the following stretch to this one, if both are consecutive and of the same kind.
     mutating func extend(by next: Stretch) -> Bool {
@@ -42,7 +53,7 @@ package struct PartialInjection: Sendable {
   /// The number of stretches, which is at most twice the number of operations plus one.
   package var stretchCount: Int { stretches.count }
 
-  /// Creates a pairing from stretches by ascending new offset, of which the last one is endless.
+  /// Creates a map from stretches by ascending new offset, of which the last one is endless.
   ///
   /// - Complexity: O(*k*) if all are in order, otherwise O(*k* log *k*).
   init(_ stretches: [Stretch]) {
@@ -58,14 +69,32 @@ package struct PartialInjection: Sendable {
     self.byOld = byOld
   }
 
-  /// Creates the pairing that a changeset describes.
+  /// Creates the map that a changeset describes.
   ///
   /// - Complexity: O(*k* log *k*) in the *k* offsets, or O(*k*) without moves.
   package init(_ change: Changeset) {
     let (insertions, moves, removals) = (change.insertions, change.moves, change.removals)
-    var list = StretchList(
-      capacity: 2 * change.changeCount + 1, updates: change.updates)
-    var (insertion, move, removal) = (0, 0, 0)
+    let updates = change.updates
+    var list = StretchList(capacity: 2 * change.changeCount + 1)
+    var (insertion, move, removal, update) = (0, 0, 0, 0)
+    /// Appends a stretch, and marks its updated elements.
+    func append(_ stretch: Stretch) {
+      var rest = stretch
+      while update < updates.count, updates[update].to < stretch.new + stretch.count {
+        let count = updates[update].to - rest.new
+        update += 1
+        guard count >= 0 else { continue }
+        var part = rest
+        part.count = count
+        list.append(part)
+        part = rest.dropping(count)
+        part.count = 1
+        part.isUpdated = true
+        list.append(part)
+        rest = rest.dropping(count + 1)
+      }
+      list.append(rest)
+    }
     // The offsets at which the elements that stay continue.
     var (old, new) = (0, 0)
     while true {
@@ -76,7 +105,7 @@ package struct PartialInjection: Sendable {
       if arrival == .max && nextRemoval == .max { break }
       let count = min(arrival - new, nextRemoval - old)
       if count > 0 {
-        list.append(Stretch(old: old, new: new, count: count))
+        append(Stretch(old: old, new: new, count: count))
         old += count
         new += count
       } else if nextRemoval <= old {
@@ -84,7 +113,7 @@ package struct PartialInjection: Sendable {
         old += 1
       } else {
         if nextMove < nextInsertion {
-          list.append(Stretch(old: moves[move].from, new: new, count: 1, isMoved: true))
+          append(Stretch(old: moves[move].from, new: new, count: 1, isMoved: true))
           move += 1
         } else {
           insertion += 1
@@ -92,16 +121,65 @@ package struct PartialInjection: Sendable {
         new += 1
       }
     }
-    list.append(Stretch(old: old, new: new, count: Stretch.endless))
+    append(Stretch(old: old, new: new, count: Stretch.endless))
     self.init(list.finish())
   }
 }
 
-extension PartialInjection {
-  /// The changeset of this pairing, with a minimal number of moves.
+extension OffsetMap {
+  /// The new offset of the element at an old offset, or `nil` if the element was deleted.
   ///
+  /// - Complexity: O(log *k*) for *k* stretches.
+  package subscript(old: Int) -> Int? {
+    let stretch = byOld(positionByOld(of: old))
+    return old < stretch.old ? nil : stretch.new + old - stretch.old
+  }
+
+  /// Returns the old offset of the element at a new offset, or `nil` if the element was inserted.
+  ///
+  /// - Complexity: O(log *k*) for *k* stretches.
+  package func origin(of new: Int) -> Int? {
+    let stretch = stretches[stretches.partitioningIndex { $0.new + $0.count > new }]
+    return new < stretch.new ? nil : stretch.old + new - stretch.new
+  }
+
+  /// Returns the new offset of the nearest kept element.
+  ///
+  /// This is the element at the old offset, or else the next kept element, or else the last kept
+  /// element before it.
+  ///
+  /// - Parameters:
+  ///   - old: The old offset.
+  ///   - count: The number of elements in the old version.
+  /// - Returns: The new offset, or `nil` if no element was kept or the old offset is not below
+  ///   `count`.
+  package func nearest(to old: Int, count: Int) -> Int? {
+    guard old < count else { return nil }
+    let position = positionByOld(of: old)
+    let next = byOld(position)
+    if next.old <= old { return next.new + old - next.old }
+    if next.old < count { return next.new }
+    if position == 0 { return nil }
+    let previous = byOld(position - 1)
+    return previous.new + previous.count - 1
+  }
+
+  /// Returns the stretch at a position by ascending old offset.
+  private func byOld(_ position: Int) -> Stretch { stretches[byOld?[position] ?? position] }
+
+  /// Returns the position, by ascending old offset, of the first stretch that ends after an old offset.
+  private func positionByOld(of old: Int) -> Int {
+    stretches.indices.partitioningIndex { byOld($0).old + byOld($0).count > old }
+  }
+}
+
+extension OffsetMap {
+  /// Returns the changeset of this map, with a minimal number of moves.
+  ///
+  /// - Parameter movesOthers: A Boolean value that indicates whether elements that were never moved
+  ///   can move, if fewer elements then move.
   /// - Complexity: O(*k*) if all stretches are in order, otherwise O(*k* log *k*).
-  package var changeset: Changeset {
+  package func changeset(movesOthers: Bool = true) -> Changeset {
     var insertions: [Int] = []
     var updates: [Changeset.Update] = []
     var new = 0
@@ -116,21 +194,21 @@ extension PartialInjection {
     var deletions: [Int] = []
     var old = 0
     for position in stretches.indices {
-      let stretch = stretches[byOld?[position] ?? position]
+      let stretch = byOld(position)
       if stretch.old > old { deletions.append(contentsOf: old..<stretch.old) }
       old = stretch.old + stretch.count
     }
     return Changeset(
       unchecked: (
-        deletions: deletions, insertions: insertions, moves: byOld == nil ? [] : moves,
-        updates: updates
+        deletions: deletions, insertions: insertions,
+        moves: byOld == nil ? [] : moves(ofOthers: movesOthers), updates: updates
       ))
   }
 
-  /// A minimal set of moves that brings all elements into order, by ascending destination.
+  /// Returns a minimal set of moves that brings all elements into order, by ascending destination.
   ///
   /// Among several, it prefers the elements that have been moved, and then updated elements.
-  private var moves: [Changeset.Move] {
+  private func moves(ofOthers movesOthers: Bool) -> [Changeset.Move] {
     // Elements that were never moved are in order, so at most all others need to move. A stretch
     // longer than all others together never moves. Its weight is limited to just above theirs, so
     // no weight is endless.
@@ -143,7 +221,7 @@ extension PartialInjection {
       if stretch.old != oldEnd { runs.append(Run(start: stretch.old)) }
       oldEnd = stretch.old + stretch.count
       let run = runs.count - 1
-      let count = min(heaviest, stretch.count)
+      let count = stretch.isMoved || movesOthers ? min(heaviest, stretch.count) : heaviest
       runs[run].count = min(heaviest, runs[run].count + count)
       runs[run].editWeight +=
         (stretch.isMoved ? count * (updateCount + 1) : 0) + (stretch.isUpdated ? count : 0)
@@ -171,20 +249,20 @@ extension PartialInjection {
   }
 }
 
-extension PartialInjection {
-  /// Returns the combined pairing of this one and the next one.
+extension OffsetMap {
+  /// Returns the combined map of this one and the next one.
   ///
   /// The stretches of both are split at each other's borders. The result consists of the pieces
   /// that both keep.
   ///
-  /// - Parameter next: A pairing whose old version is the new version of this one.
+  /// - Parameter next: A map whose old version is the new version of this one.
   /// - Complexity: O(*k*) for *k* stretches in both.
-  package func followed(by next: PartialInjection) -> PartialInjection {
+  package func followed(by next: OffsetMap) -> OffsetMap {
     let capacity = stretches.count + next.stretches.count
     var list = StretchList(capacity: capacity)
     if byOld == nil && next.byOld == nil {
       forEachPiece(with: next) { piece, _, _ in list.append(piece) }
-      return PartialInjection(list.finish(), byOld: nil)
+      return OffsetMap(list.finish(), byOld: nil)
     }
 
     // By ascending offset in the version between the two. In that version, the pieces of one
@@ -205,11 +283,11 @@ extension PartialInjection {
     for part in nextParts {
       for piece in part {
         list.append(pieces[piece])
-        positions[piece] = list.lastPosition
+        positions[piece] = list.count - 1
       }
     }
     var order: [Int] = []
-    order.reserveCapacity(list.lastPosition + 1)
+    order.reserveCapacity(list.count)
     var isInOrder = true
     for stretch in stretches.indices {
       for piece in parts[byOld?[stretch] ?? stretch] where positions[piece] != order.last {
@@ -217,13 +295,13 @@ extension PartialInjection {
         order.append(positions[piece])
       }
     }
-    return PartialInjection(list.finish(), byOld: isInOrder ? nil : order)
+    return OffsetMap(list.finish(), byOld: isInOrder ? nil : order)
   }
 
-  /// Visits the intersections of the stretches of both pairings, by ascending offset in the version
+  /// Visits the intersections of the stretches of both maps, by ascending offset in the version
   /// between them.
   private func forEachPiece(
-    with next: PartialInjection, _ body: (_ piece: Stretch, _ first: Int, _ second: Int) -> Void
+    with next: OffsetMap, _ body: (_ piece: Stretch, _ first: Int, _ second: Int) -> Void
   ) {
     var one = 0
     var two = 0
@@ -243,22 +321,24 @@ extension PartialInjection {
     }
   }
 
-  /// Returns the combined pairing of consecutive pairings.
+  /// Returns the combined map of consecutive maps.
   ///
-  /// - Complexity: O(*k* log *m*) for *m* pairings with *k* stretches in all.
-  package static func composed(of parts: some Sequence<PartialInjection>) -> PartialInjection {
-    var counter = BinaryCounter<PartialInjection>()
+  /// - Complexity: O(*k* log *m*) for *m* maps with *k* stretches in all.
+  package static func composed(of parts: some Sequence<OffsetMap>) -> OffsetMap {
+    var counter = BinaryCounter<OffsetMap>()
     for part in parts { counter.append(part) { $0.followed(by: $1) } }
-    return counter.total { $0.followed(by: $1) } ?? PartialInjection(.empty)
+    return counter.total { $0.followed(by: $1) } ?? OffsetMap(.empty)
   }
 
-  /// Returns this pairing with additional kept elements.
+  /// Returns this map with additional kept elements.
   ///
   /// - Parameters:
   ///   - pairs: Old and new offsets of elements that are not kept so far, by ascending new offset.
-  ///   - areUpdated: For each pair, a Boolean value that indicates whether the content differs.
+  ///   - isUpdated: A closure that indicates whether the content of a pair differs.
   /// - Complexity: O(*k* log *k*) in all stretches and pairs.
-  func keeping(_ pairs: [Changeset.Update], areUpdated: [Bool]) -> PartialInjection {
+  func keeping(
+    _ pairs: [Changeset.Update], isUpdated: (Changeset.Update) -> Bool
+  ) -> OffsetMap {
     var list = StretchList(capacity: stretches.count + pairs.count)
     var pair = 0
     for stretch in stretches {
@@ -266,64 +346,42 @@ extension PartialInjection {
         list.append(
           Stretch(
             old: pairs[pair].from, new: pairs[pair].to, count: 1, isMoved: true,
-            isUpdated: areUpdated[pair]))
+            isUpdated: isUpdated(pairs[pair])))
         pair += 1
       }
       list.append(stretch)
     }
-    return PartialInjection(list.finish())
+    return OffsetMap(list.finish())
   }
 }
 
-/// A builder of a minimal list of stretches by ascending new offset.
-struct StretchList {
-  private var stretches: [PartialInjection.Stretch] = []
-  private let updates: [Changeset.Update]
-  private var update = 0
+/// A minimal list of stretches by ascending new offset, from which a map is made.
+struct StretchList: Sendable {
+  typealias Stretch = OffsetMap.Stretch
 
-  /// - Parameters:
-  ///   - capacity: The expected number of stretches.
-  ///   - updates: The updated elements, by ascending new offset.
-  init(capacity: Int, updates: [Changeset.Update] = []) {
-    self.updates = updates
+  var stretches: [Stretch] = []
+
+  init(_ stretches: [Stretch]) {
+    self.stretches = stretches
+  }
+
+  /// - Parameter capacity: The expected number of stretches.
+  init(capacity: Int) {
     stretches.reserveCapacity(capacity)
   }
 
-  /// The position of the last stretch.
-  var lastPosition: Int { stretches.count - 1 }
+  var count: Int { stretches.count }
 
-  /// Appends a stretch, and marks its updated elements.
-  mutating func append(_ stretch: PartialInjection.Stretch) {
-    var rest = stretch
-    while update < updates.count && updates[update].to < stretch.new + stretch.count {
-      let count = updates[update].to - rest.new
-      update += 1
-      guard count >= 0 else { continue }
-      var part = rest
-      part.count = count
-      add(part)
-      part.old += count
-      part.new += count
-      part.count = 1
-      part.isUpdated = true
-      add(part)
-      rest.old += count + 1
-      rest.new += count + 1
-      rest.count -= count + 1
-    }
-    add(rest)
-  }
-
-  private mutating func add(_ stretch: PartialInjection.Stretch) {
+  mutating func append(_ stretch: Stretch) {
     guard stretch.count > 0 else { return }
     if let last = stretches.indices.last, stretches[last].extend(by: stretch) { return }
     stretches.append(stretch)
   }
 
-  /// Returns the stretches. The last one becomes endless again, because appending may have changed
+  /// Returns the stretches. The last one becomes endless again, because editing may have changed
   /// its count.
-  consuming func finish() -> [PartialInjection.Stretch] {
-    stretches[stretches.count - 1].count = PartialInjection.Stretch.endless
+  consuming func finish() -> [Stretch] {
+    stretches[count - 1].count = Stretch.endless
     return stretches
   }
 }
