@@ -171,7 +171,7 @@ private func stageNumber(of change: SectionedChangeset) -> Int {
   return parts[stage] == change.changeCount ? stage + 1 : 0
 }
 
-private func longestIncreasing(_ values: [Int]) -> Int {
+func longestIncreasing(_ values: [Int]) -> Int {
   values.count < 8 ? longestIncreasingLength(of: values) : longestIncreasingLengthOfMany(of: values)
 }
 

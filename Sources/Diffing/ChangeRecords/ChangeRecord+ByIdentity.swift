@@ -45,18 +45,15 @@ extension ChangeRecord where Element: Differentiable {
       }
     }
     // An identity that one element loses and another one gains stays in the list.
-    var origins = Array(repeating: -1, count: new.count)
+    var (left, entered) = (gone.map(Optional.some), new.map(Optional.some))
     pairByIdentity(
       oldCount: gone.count, newCount: new.count, old: { gone[$0].differenceIdentifier },
       new: { new[$0].differenceIdentifier }
-    ) { old, position in origins[position] = old }
-    for (position, origin) in origins.enumerated()
-    where origin >= 0 && !sameContent(gone[origin], new[position]) {
-      kept.append((gone[origin], new[position]))
+    ) { old, position in
+      if !sameContent(gone[old], new[position]) { kept.append((gone[old], new[position])) }
+      (left[old], entered[position]) = (nil, nil)
     }
-    let staying = Set(origins)
     return ByIdentity(
-      deleted: gone.indices.filter { !staying.contains($0) }.map { gone[$0] },
-      inserted: new.indices.filter { origins[$0] < 0 }.map { new[$0] }, updated: kept)
+      deleted: left.compactMap(\.self), inserted: entered.compactMap(\.self), updated: kept)
   }
 }

@@ -88,18 +88,17 @@ extension ChangeRecord: Decodable where Element: Decodable {
       moved.append(
         item.contains(.element) ? .some(try item.decode(Element.self, forKey: .element)) : nil)
     }
-    let check = OffsetCheck(
-      deletions: deletes.offsets, insertions: inserts.offsets, moves: moves, updates: updates)
-    if let fault = check.fault {
+    let changeset = Changeset(
+      uncheckedDeletions: deletes.offsets, insertions: inserts.offsets, moves: moves,
+      updates: updates)
+    if let fault = changeset.fault {
       throw DecodingError.dataCorrupted(
         DecodingError.Context(
           codingPath: decoder.codingPath + fault.path, debugDescription: fault.description))
     }
     self.init(
-      Changeset(
-        deletions: deletes.offsets, insertions: inserts.offsets, moves: moves, updates: updates),
-      deleted: deletes.elements, inserted: inserts.elements, replaced: replaced, updated: updated,
-      moved: moved)
+      changeset, deleted: deletes.elements, inserted: inserts.elements, replaced: replaced,
+      updated: updated, moved: moved)
   }
 
   private static func elements(
@@ -145,20 +144,18 @@ extension KeyedDecodingContainer<ChangeMember> {
   }
 }
 
-/// A check that decoded lists of offsets are consistent with each other.
-private struct OffsetCheck {
-  struct Fault {
-    let path: [any CodingKey]
-    let description: String
+/// An inconsistency of decoded offsets.
+private struct OffsetFault {
+  let path: [any CodingKey]
+  let description: String
 
-    init(_ part: ChangePart, _ position: Int, _ member: ChangeMember, _ description: String) {
-      path = [part, Position(position), member]
-      self.description = description
-    }
+  init(_ part: ChangePart, _ position: Int, _ member: ChangeMember, _ description: String) {
+    path = [part, Position(position), member]
+    self.description = description
   }
 
   /// A position in a list, as part of the path of an error.
-  struct Position: CodingKey {
+  private struct Position: CodingKey {
     let intValue: Int?
     var stringValue: String { "Index \(intValue ?? 0)" }
 
@@ -166,63 +163,40 @@ private struct OffsetCheck {
     init(intValue: Int) { self.intValue = intValue }
     init?(stringValue: String) { nil }
   }
+}
 
-  let deletions: [Int]
-  let insertions: [Int]
-  let moves: [Changeset.Move]
-  let updates: [Changeset.Update]
-
-  /// The first inconsistency.
-  var fault: Fault? {
-    moveFault ?? updateFault(origins: moves.sorted { $0.from < $1.from })
-  }
-
-  private var moveFault: Fault? {
+extension Changeset {
+  /// The first inconsistency of the ascending lists with each other.
+  fileprivate var fault: OffsetFault? {
     var origins: Set<Int> = []
     for (position, move) in moves.enumerated() {
       if !origins.insert(move.from).inserted {
-        return Fault(.moves, position, .from, "another move is also from \(move.from)")
+        return OffsetFault(.moves, position, .from, "another move is also from \(move.from)")
       }
       if deletions.hasAscending(move.from) {
-        return Fault(.moves, position, .from, "the element at \(move.from) is deleted and moved")
+        return OffsetFault(
+          .moves, position, .from, "the element at \(move.from) is deleted and moved")
       }
       if insertions.hasAscending(move.to) {
-        return Fault(.moves, position, .to, "the element at \(move.to) is inserted and moved")
+        return OffsetFault(
+          .moves, position, .to, "the element at \(move.to) is inserted and moved")
       }
     }
-    return nil
-  }
-
-  /// - Parameter origins: The moves by ascending origin.
-  private func updateFault(origins: [Changeset.Move]) -> Fault? {
-    let destinations = moves.map(\.to)
-    let removals = (deletions + origins.map(\.from)).sorted()
-    let arrivals = (insertions + destinations).sorted()
     for (position, update) in updates.enumerated() {
       if deletions.hasAscending(update.from) {
-        return Fault(
+        return OffsetFault(
           .updates, position, .from, "the element at \(update.from) is deleted and updated")
       }
       if insertions.hasAscending(update.to) {
-        return Fault(
+        return OffsetFault(
           .updates, position, .at, "the element at \(update.to) is inserted and updated")
       }
-      let move = destinations.ascendingCount(below: update.to)
-      let origin: Int
-      if move < moves.count, moves[move].to == update.to {
-        origin = moves[move].from
-      } else {
-        // The rank of an element among the elements that stay is the same in both versions.
-        let rank = update.to - arrivals.ascendingCount(below: update.to)
-        origin = removals.offset(ofUnlistedRank: rank)
-      }
-      if origin != update.from {
-        return Fault(
-          .updates, position, .from,
-          "the element at \(update.to) was at \(origin), not at \(update.from)")
-      }
     }
-    return nil
+    return misplacedUpdate.map { position, origin in
+      OffsetFault(
+        .updates, position, .from,
+        "the element at \(updates[position].to) was at \(origin), not at \(updates[position].from)")
+    }
   }
 }
 

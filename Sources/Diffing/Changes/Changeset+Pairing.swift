@@ -44,11 +44,12 @@ extension Changeset {
     if isInOrder {
       deletions.append(contentsOf: expected..<oldCount)
     } else {
-      deletions = missingOffsets(in: origins, upTo: oldCount)
-      moves = minimalMoves(origins: origins, updates: updates)
+      var kept = BitSet(count: oldCount)
+      for old in origins where old >= 0 { kept.insert(old) }
+      deletions = kept.missing(count: oldCount + insertions.count - origins.count)
+      moves = Self.minimalMoves(origins: origins, updates: updates)
     }
-    self.init(
-      unchecked: (deletions: deletions, insertions: insertions, moves: moves, updates: updates))
+    self.init(uncheckedDeletions: deletions, insertions: insertions, moves: moves, updates: updates)
   }
 
   /// Returns the pairing that this changeset describes.
@@ -56,98 +57,56 @@ extension Changeset {
   /// - Parameter oldCount: The number of elements in the old version.
   /// - Returns: The old offset for each new offset, or -1 for an inserted element.
   /// - Precondition: The changeset is valid for that number of elements.
-  /// - Complexity: O(*n*).
+  /// - Complexity: O(*n* + *k* log *k*) for *k* moves.
   @usableFromInline
   package func origins(oldCount: Int) -> [Int] {
-    let removals = removals
-    var origins: [Int] = []
-    origins.reserveCapacity(oldCount + countChange)
-    var insertion = 0
-    var move = 0
-    var removal = 0
-    var stayed = 0
-    for new in 0..<oldCount + countChange {
-      if insertion < insertions.count && insertions[insertion] == new {
-        origins.append(-1)
-        insertion += 1
-      } else if move < moves.count && moves[move].to == new {
-        origins.append(moves[move].from)
-        move += 1
-      } else {
-        while removal < removals.count && removals[removal] == stayed {
-          removal += 1
-          stayed += 1
-        }
-        origins.append(stayed)
-        stayed += 1
+    var origins = Array(repeating: -1, count: oldCount + countChange)
+    for stretch in StretchList(self).stretches {
+      for offset in 0..<min(stretch.count, origins.count - stretch.new) {
+        origins[stretch.new + offset] = stretch.old + offset
       }
     }
     return origins
   }
-}
 
-/// Returns the offsets below a bound that a list does not contain, ascending.
-@inlinable
-func missingOffsets(in offsets: some Collection<Int>, upTo bound: Int) -> [Int] {
-  var bits = [UInt64](repeating: 0, count: (bound + 63) / 64)
-  var missing = bound
-  for offset in offsets where offset >= 0 {
-    bits[offset / 64] |= 1 << UInt64(offset % 64)
-    missing -= 1
-  }
-  var result: [Int] = []
-  guard missing > 0 else { return result }
-  result.reserveCapacity(missing)
-  for word in bits.indices {
-    var open = ~bits[word]
-    while open != 0 {
-      let offset = word * 64 + open.trailingZeroBitCount
-      if offset >= bound { break }
-      result.append(offset)
-      open &= open - 1
-    }
-  }
-  assert(result.count == missing, "an old offset is the origin of two elements")
-  return result
-}
-
-/// Returns a minimal set of moves that brings the kept elements into their new order, by ascending
-/// destination.
-@inlinable
-func minimalMoves(
-  origins: some Collection<Int>, updates: [Changeset.Update]
-) -> [Changeset.Move] {
-  var runs: [Run] = []
-  var new = 0
-  var update = 0
-  var end = -1
-  for old in origins {
-    if old >= 0 {
-      if old != end { runs.append(Run(start: old)) }
-      runs[runs.count - 1].count += 1
-      if update < updates.count && updates[update].to == new {
-        update += 1
-        runs[runs.count - 1].editWeight += 1
+  /// Returns a minimal set of moves that brings the kept elements into their new order, by ascending
+  /// destination.
+  @inlinable
+  static func minimalMoves(
+    origins: some Collection<Int>, updates: [Update]
+  ) -> [Move] {
+    var runs: [Run] = []
+    var new = 0
+    var update = 0
+    var end = -1
+    for old in origins {
+      if old >= 0 {
+        if old != end { runs.append(Run(start: old)) }
+        runs[runs.count - 1].count += 1
+        if update < updates.count && updates[update].to == new {
+          update += 1
+          runs[runs.count - 1].editWeight += 1
+        }
+        end = old + 1
       }
-      end = old + 1
+      new += 1
     }
-    new += 1
-  }
-  let stays = longestIncreasingSubsequence(of: runs)
+    let stays = runs.longestIncreasingSubsequence()
 
-  var moves: [Changeset.Move] = []
-  var run = -1
-  end = -1
-  new = 0
-  for old in origins {
-    if old >= 0 {
-      if old != end { run += 1 }
-      if !stays[run] { moves.append(Changeset.Move(from: old, to: new)) }
-      end = old + 1
+    var moves: [Move] = []
+    var run = -1
+    end = -1
+    new = 0
+    for old in origins {
+      if old >= 0 {
+        if old != end { run += 1 }
+        if !stays[run] { moves.append(Move(from: old, to: new)) }
+        end = old + 1
+      }
+      new += 1
     }
-    new += 1
+    return moves
   }
-  return moves
 }
 
 extension Changeset {
@@ -193,14 +152,11 @@ extension Changeset {
         old: { old(deletions[$0]).differenceIdentifier },
         new: { new(insertions[$0]).differenceIdentifier }
       ) { deletion, insertion in
-        guard deletion >= 0 else { return }
         pairs.append(Update(from: deletions[deletion], to: insertions[insertion]))
       }
     }
     let change = Changeset(
-      unchecked: (
-        deletions: deletions, insertions: insertions, moves: moves, updates: updates
-      ))
+      uncheckedDeletions: deletions, insertions: insertions, moves: moves, updates: updates)
     if pairs.isEmpty { return change }
     return change.keeping(pairs) { !sameContent(old($0.from), new($0.to)) }
   }

@@ -65,8 +65,7 @@ public struct Changeset: Sendable, Hashable {
   public var updates: [Update] { parts.updates }
 
   /// The empty changeset.
-  public static let empty = Changeset(
-    unchecked: (deletions: [], insertions: [], moves: [], updates: []))
+  public static let empty = Changeset(uncheckedDeletions: [])
 
   /// Creates a changeset from offsets.
   ///
@@ -81,18 +80,16 @@ public struct Changeset: Sendable, Hashable {
   public init(
     deletions: [Int] = [], insertions: [Int] = [], moves: [Move] = [], updates: [Update] = []
   ) {
-    self.init(
-      unchecked: (
-        deletions: deletions, insertions: insertions, moves: moves, updates: updates
-      ))
+    self.init(uncheckedDeletions: deletions, insertions: insertions, moves: moves, updates: updates)
     assert(orderViolation == nil, "\(self) is not valid: \(orderViolation ?? "")")
   }
 
   @usableFromInline
   init(
-    unchecked parts: (deletions: [Int], insertions: [Int], moves: [Move], updates: [Update])
+    uncheckedDeletions deletions: [Int], insertions: [Int] = [], moves: [Move] = [],
+    updates: [Update] = []
   ) {
-    self.parts = Parts(parts)
+    parts = Parts(deletions, insertions, moves, updates)
   }
 
   /// The offsets of a changeset.
@@ -108,12 +105,12 @@ public struct Changeset: Sendable, Hashable {
     @usableFromInline let updatedOffset: Int
 
     fileprivate init(
-      _ parts: (deletions: [Int], insertions: [Int], moves: [Move], updates: [Update])
+      _ deletions: [Int], _ insertions: [Int], _ moves: [Move], _ updates: [Update]
     ) {
-      deletions = parts.deletions
-      insertions = parts.insertions
-      moves = parts.moves
-      updates = parts.updates
+      self.deletions = deletions
+      self.insertions = insertions
+      self.moves = moves
+      self.updates = updates
       count = deletions.count + insertions.count + moves.count + updates.count
       let isUpdate = count == 1 && updates.count == 1 && updates[0].from == updates[0].to
       updatedOffset = isUpdate ? updates[0].to : -1
@@ -156,12 +153,9 @@ extension Changeset {
     // Without moves, the kept elements are in the same order on both sides.
     if !moves.isEmpty { updates.sort { $0.to < $1.to } }
     return Changeset(
-      unchecked: (
-        deletions: insertions,
-        insertions: deletions,
-        moves: moves.map { Move(from: $0.to, to: $0.from) }.sorted { $0.to < $1.to },
-        updates: updates
-      ))
+      uncheckedDeletions: insertions, insertions: deletions,
+      moves: moves.map { Move(from: $0.to, to: $0.from) }.sorted { $0.to < $1.to }, updates: updates
+    )
   }
 
   /// The offsets in the old version of all deletions and origins of moves, ascending.
@@ -172,7 +166,7 @@ extension Changeset {
 
   /// The offsets in the new version of all insertions and destinations of moves, ascending.
   package var arrivals: [Int] {
-    moves.isEmpty ? insertions : merged(insertions, moves.map(\.to), by: <)
+    moves.isEmpty ? insertions : insertions.merged(with: moves.map(\.to), by: <)
   }
 }
 
@@ -247,54 +241,26 @@ extension Changeset {
   package func applying<Element>(
     to old: [Element], inserted: [Element], updated: [Element]
   ) -> [Element] {
-    let (removals, count) = (removals, old.count + countChange)
     func checkFit(_ condition: Bool) {
       precondition(condition, "\(self) does not fit \(old.count) elements")
     }
-    if count == 0 {
-      checkFit(insertions.isEmpty && moves.isEmpty && updates.isEmpty)
-      return []
+    var result: [Element] = []
+    result.reserveCapacity(max(0, old.count + countChange))
+    var insertion = 0
+    for stretch in StretchList(self).stretches {
+      while insertion < insertions.count, insertions[insertion] < stretch.new {
+        result.append(inserted[insertion])
+        insertion += 1
+      }
+      let end = Swift.min(stretch.old + stretch.count, old.count)
+      checkFit(result.count == stretch.new && stretch.old <= end)
+      if end - stretch.old == 1 {
+        result.append(old[stretch.old])
+      } else {
+        result.append(contentsOf: old[stretch.old..<end])
+      }
     }
-    var result = Array<Element>(unsafeUninitializedCapacity: count) { buffer, filled in
-      var (removal, taken) = (0, 0)
-      // Appends elements that stay until the result has `end` elements.
-      func appendStayed(upTo end: Int) {
-        while filled < end {
-          let stop = removal < removals.count ? removals[removal] : old.count
-          checkFit(taken < stop || removal < removals.count)
-          let stretch = Swift.min(stop - taken, end - filled)
-          for offset in 0..<stretch {
-            buffer.initializeElement(at: filled + offset, to: old[taken + offset])
-          }
-          filled += stretch
-          taken += stretch
-          if taken == stop, removal < removals.count {
-            taken += 1
-            removal += 1
-          }
-        }
-      }
-      var (insertion, move) = (0, 0)
-      while insertion < insertions.count || move < moves.count {
-        let isInsertion =
-          move == moves.count
-          || (insertion < insertions.count && insertions[insertion] < moves[move].to)
-        let offset = isInsertion ? insertions[insertion] : moves[move].to
-        checkFit(offset < count)
-        appendStayed(upTo: offset)
-        checkFit(filled < count)
-        let element = isInsertion ? inserted[insertion] : old[moves[move].from]
-        buffer.initializeElement(at: filled, to: element)
-        filled += 1
-        if isInsertion { insertion += 1 } else { move += 1 }
-      }
-      appendStayed(upTo: count)
-      while removal < removals.count, removals[removal] == taken {
-        taken += 1
-        removal += 1
-      }
-      checkFit(removal == removals.count && taken == old.count)
-    }
+    checkFit(result.count == old.count + countChange)
     // By index: iterating allocates in code that is not specialized.
     for position in 0..<updates.count { result[updates[position].to] = updated[position] }
     return result

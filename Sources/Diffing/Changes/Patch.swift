@@ -160,7 +160,7 @@ extension Changeset {
   /// - Complexity: O(*k* log *k*) in the offsets of the changeset.
   @usableFromInline package var sequentialMoves: [Move] {
     if moves.isEmpty || moves.count == 1 && deletions.isEmpty && insertions.isEmpty { return moves }
-    let anchors = anchors(of: self)
+    let anchors = anchors
     // A move changes offsets only to the right of its origin and of its anchor.
     let places = Set(moves.map(\.from)).union(anchors).sorted()
     var balance = PrefixSums(count: places.count)
@@ -179,20 +179,20 @@ extension Changeset {
       return Move(from: from, to: to)
     }
   }
-}
 
-/// Returns the anchor of each move: the old offset of the last element before its destination that
-/// stayed, or -1.
-private func anchors(of changeset: Changeset) -> [Int] {
-  let removals = changeset.removals
-  var insertion = 0
-  return changeset.moves.enumerated().map { position, move in
-    while insertion < changeset.insertions.count && changeset.insertions[insertion] < move.to {
-      insertion += 1
+  /// The anchor of each move: the old offset of the last element before its destination that
+  /// stayed, or -1.
+  private var anchors: [Int] {
+    let removals = removals
+    var insertion = 0
+    return moves.enumerated().map { position, move in
+      while insertion < insertions.count && insertions[insertion] < move.to {
+        insertion += 1
+      }
+      let stayedBefore = move.to - insertion - position
+      guard stayedBefore > 0 else { return -1 }
+      return removals.offset(ofUnlistedRank: stayedBefore - 1)
     }
-    let stayedBefore = move.to - insertion - position
-    guard stayedBefore > 0 else { return -1 }
-    return removals.offset(ofUnlistedRank: stayedBefore - 1)
   }
 }
 

@@ -89,12 +89,9 @@ extension Changeset {
   package func shifted(oldBy: Int, newBy: Int) -> Changeset {
     if oldBy == 0 && newBy == 0 || isEmpty { return self }
     return Changeset(
-      unchecked: (
-        deletions: deletions.map { $0 + oldBy },
-        insertions: insertions.map { $0 + newBy },
-        moves: moves.map { Move(from: $0.from + oldBy, to: $0.to + newBy) },
-        updates: updates.map { Update(from: $0.from + oldBy, to: $0.to + newBy) }
-      ))
+      uncheckedDeletions: deletions.map { $0 + oldBy }, insertions: insertions.map { $0 + newBy },
+      moves: moves.map { Move(from: $0.from + oldBy, to: $0.to + newBy) },
+      updates: updates.map { Update(from: $0.from + oldBy, to: $0.to + newBy) })
   }
 
   /// Returns this change as a change of the same collection in the opposite order.
@@ -105,16 +102,12 @@ extension Changeset {
   @usableFromInline
   package func mirrored(oldCount: Int, newCount: Int) -> Changeset {
     Changeset(
-      unchecked: (
-        deletions: deletions.reversed().map { oldCount - 1 - $0 },
-        insertions: insertions.reversed().map { newCount - 1 - $0 },
-        moves: moves.reversed().map {
-          Move(from: oldCount - 1 - $0.from, to: newCount - 1 - $0.to)
-        },
-        updates: updates.reversed().map {
-          Update(from: oldCount - 1 - $0.from, to: newCount - 1 - $0.to)
-        }
-      ))
+      uncheckedDeletions: deletions.reversed().map { oldCount - 1 - $0 },
+      insertions: insertions.reversed().map { newCount - 1 - $0 },
+      moves: moves.reversed().map { Move(from: oldCount - 1 - $0.from, to: newCount - 1 - $0.to) },
+      updates: updates.reversed().map {
+        Update(from: oldCount - 1 - $0.from, to: newCount - 1 - $0.to)
+      })
   }
 
   /// Returns the new offset of the element at an old offset, or of the nearest kept element if it was deleted.
@@ -205,10 +198,8 @@ extension Changeset {
       return
     }
     self.init(
-      unchecked: (
-        deletions: parts.flatMap(\.deletions), insertions: parts.flatMap(\.insertions),
-        moves: parts.flatMap(\.moves), updates: parts.flatMap(\.updates)
-      ))
+      uncheckedDeletions: parts.flatMap(\.deletions), insertions: parts.flatMap(\.insertions),
+      moves: parts.flatMap(\.moves), updates: parts.flatMap(\.updates))
   }
 }
 

@@ -5,15 +5,17 @@ import SwappablePrimitives
 /// It consists of stretches of consecutive elements. Its size depends on the number of changes, not
 /// on the size of the collections. The last stretch is endless, because nothing changes behind the
 /// last change.
+@usableFromInline
 package struct OffsetMap: Sendable {
   /// Kept elements that are consecutive in both versions.
+  @usableFromInline
   struct Stretch: Sendable {
     /// The old offset of the first element.
-    var old: Int
+    @usableFromInline var old: Int
     /// The new offset of the first element.
-    var new: Int
+    @usableFromInline var new: Int
     /// The number of elements.
-    var count: Int
+    @usableFromInline var count: Int
     /// A Boolean value that indicates whether the elements have been moved. Elements that were
     /// never moved are in order.
     var isMoved = false
@@ -73,56 +75,7 @@ package struct OffsetMap: Sendable {
   ///
   /// - Complexity: O(*k* log *k*) in the *k* offsets, or O(*k*) without moves.
   package init(_ change: Changeset) {
-    let (insertions, moves, removals) = (change.insertions, change.moves, change.removals)
-    let updates = change.updates
-    var list = StretchList(capacity: 2 * change.changeCount + 1)
-    var (insertion, move, removal, update) = (0, 0, 0, 0)
-    /// Appends a stretch, and marks its updated elements.
-    func append(_ stretch: Stretch) {
-      var rest = stretch
-      while update < updates.count, updates[update].to < stretch.new + stretch.count {
-        let count = updates[update].to - rest.new
-        update += 1
-        guard count >= 0 else { continue }
-        var part = rest
-        part.count = count
-        list.append(part)
-        part = rest.dropping(count)
-        part.count = 1
-        part.isUpdated = true
-        list.append(part)
-        rest = rest.dropping(count + 1)
-      }
-      list.append(rest)
-    }
-    // The offsets at which the elements that stay continue.
-    var (old, new) = (0, 0)
-    while true {
-      let nextInsertion = insertion < insertions.count ? insertions[insertion] : .max
-      let nextMove = move < moves.count ? moves[move].to : .max
-      let nextRemoval = removal < removals.count ? removals[removal] : .max
-      let arrival = min(nextInsertion, nextMove)
-      if arrival == .max && nextRemoval == .max { break }
-      let count = min(arrival - new, nextRemoval - old)
-      if count > 0 {
-        append(Stretch(old: old, new: new, count: count))
-        old += count
-        new += count
-      } else if nextRemoval <= old {
-        removal += 1
-        old += 1
-      } else {
-        if nextMove < nextInsertion {
-          append(Stretch(old: moves[move].from, new: new, count: 1, isMoved: true))
-          move += 1
-        } else {
-          insertion += 1
-        }
-        new += 1
-      }
-    }
-    append(Stretch(old: old, new: new, count: Stretch.endless))
-    self.init(list.finish())
+    self.init(StretchList(change).finish())
   }
 }
 
@@ -131,7 +84,7 @@ extension OffsetMap {
   ///
   /// - Complexity: O(log *k*) for *k* stretches.
   package subscript(old: Int) -> Int? {
-    let stretch = byOld(positionByOld(of: old))
+    let stretch = stretch(byOld: positionByOld(of: old))
     return old < stretch.old ? nil : stretch.new + old - stretch.old
   }
 
@@ -156,20 +109,23 @@ extension OffsetMap {
   package func nearest(to old: Int, count: Int) -> Int? {
     guard old < count else { return nil }
     let position = positionByOld(of: old)
-    let next = byOld(position)
+    let next = stretch(byOld: position)
     if next.old <= old { return next.new + old - next.old }
     if next.old < count { return next.new }
     if position == 0 { return nil }
-    let previous = byOld(position - 1)
+    let previous = stretch(byOld: position - 1)
     return previous.new + previous.count - 1
   }
 
   /// Returns the stretch at a position by ascending old offset.
-  private func byOld(_ position: Int) -> Stretch { stretches[byOld?[position] ?? position] }
+  private func stretch(byOld position: Int) -> Stretch { stretches[byOld?[position] ?? position] }
 
   /// Returns the position, by ascending old offset, of the first stretch that ends after an old offset.
   private func positionByOld(of old: Int) -> Int {
-    stretches.indices.partitioningIndex { byOld($0).old + byOld($0).count > old }
+    stretches.indices.partitioningIndex { position in
+      let stretch = stretch(byOld: position)
+      return stretch.old + stretch.count > old
+    }
   }
 }
 
@@ -194,15 +150,13 @@ extension OffsetMap {
     var deletions: [Int] = []
     var old = 0
     for position in stretches.indices {
-      let stretch = byOld(position)
+      let stretch = stretch(byOld: position)
       if stretch.old > old { deletions.append(contentsOf: old..<stretch.old) }
       old = stretch.old + stretch.count
     }
     return Changeset(
-      unchecked: (
-        deletions: deletions, insertions: insertions,
-        moves: byOld == nil ? [] : moves(ofOthers: movesOthers), updates: updates
-      ))
+      uncheckedDeletions: deletions, insertions: insertions,
+      moves: byOld == nil ? [] : moves(ofOthers: movesOthers), updates: updates)
   }
 
   /// Returns a minimal set of moves that brings all elements into order, by ascending destination.
@@ -231,8 +185,8 @@ extension OffsetMap {
     // If millions of elements move, a weight that includes the edits could overflow.
     let canWeighEdits = !count.multipliedReportingOverflow(by: weight + 1).overflow
     if !canWeighEdits { for run in runs.indices { runs[run].editWeight = 0 } }
-    let stays = heaviestIncreasingSubsequence(
-      of: runs, maximumEditWeight: canWeighEdits ? weight : 0)
+    let stays = runs.heaviestIncreasingSubsequence(
+      maximumEditWeight: canWeighEdits ? weight : 0)
 
     var moves: [Changeset.Move] = []
     var run = -1
@@ -356,10 +310,11 @@ extension OffsetMap {
 }
 
 /// A minimal list of stretches by ascending new offset, from which a map is made.
+@usableFromInline
 struct StretchList: Sendable {
-  typealias Stretch = OffsetMap.Stretch
+  @usableFromInline typealias Stretch = OffsetMap.Stretch
 
-  var stretches: [Stretch] = []
+  @usableFromInline var stretches: [Stretch] = []
 
   init(_ stretches: [Stretch]) {
     self.stretches = stretches
@@ -371,6 +326,62 @@ struct StretchList: Sendable {
   }
 
   var count: Int { stretches.count }
+
+  /// Creates the stretches of the elements that a changeset keeps.
+  ///
+  /// - Complexity: O(*k* log *k*) in the *k* offsets, or O(*k*) without moves.
+  @usableFromInline
+  init(_ change: Changeset) {
+    let (insertions, moves, removals) = (change.insertions, change.moves, change.removals)
+    let updates = change.updates
+    self.init(capacity: 2 * change.changeCount + 1)
+    var (insertion, move, removal, update) = (0, 0, 0, 0)
+    /// Appends a stretch, and marks its updated elements.
+    func appendMarked(_ stretch: Stretch) {
+      var rest = stretch
+      while update < updates.count, updates[update].to < stretch.new + stretch.count {
+        let count = updates[update].to - rest.new
+        update += 1
+        guard count >= 0 else { continue }
+        var part = rest
+        part.count = count
+        append(part)
+        part = rest.dropping(count)
+        part.count = 1
+        part.isUpdated = true
+        append(part)
+        rest = rest.dropping(count + 1)
+      }
+      append(rest)
+    }
+    // The offsets at which the elements that stay continue.
+    var (old, new) = (0, 0)
+    while true {
+      let nextInsertion = insertion < insertions.count ? insertions[insertion] : .max
+      let nextMove = move < moves.count ? moves[move].to : .max
+      let nextRemoval = removal < removals.count ? removals[removal] : .max
+      let arrival = min(nextInsertion, nextMove)
+      if arrival == .max && nextRemoval == .max { break }
+      let count = min(arrival - new, nextRemoval - old)
+      if count > 0 {
+        appendMarked(Stretch(old: old, new: new, count: count))
+        old += count
+        new += count
+      } else if nextRemoval <= old {
+        removal += 1
+        old += 1
+      } else {
+        if nextMove < nextInsertion {
+          appendMarked(Stretch(old: moves[move].from, new: new, count: 1, isMoved: true))
+          move += 1
+        } else {
+          insertion += 1
+        }
+        new += 1
+      }
+    }
+    appendMarked(Stretch(old: old, new: new, count: Stretch.endless))
+  }
 
   mutating func append(_ stretch: Stretch) {
     guard stretch.count > 0 else { return }

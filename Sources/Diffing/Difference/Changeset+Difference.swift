@@ -18,8 +18,8 @@ extension Changeset {
   public init<Element: Differentiable>(
     from old: some Collection<Element>, to new: some Collection<Element>
   ) {
-    self = withContiguousElements(of: old) { old in
-      withContiguousElements(of: new) { new in
+    self = old.withContiguousElements { old in
+      new.withContiguousElements { new in
         Element._difference(from: UnsafeRawBufferPointer(old), to: UnsafeRawBufferPointer(new))
       }
     }
@@ -33,10 +33,7 @@ extension Changeset {
     and new: UnsafeBufferPointer<Comparison.Element>, using _: Comparison.Type
   ) {
     guard let oldBase = old.baseAddress, let newBase = new.baseAddress else {
-      self.init(
-        unchecked: (
-          deletions: Array(old.indices), insertions: Array(new.indices), moves: [], updates: []
-        ))
+      self.init(uncheckedDeletions: Array(old.indices), insertions: Array(new.indices))
       return
     }
     let linear = LinearMatcher<Comparison>(
@@ -51,11 +48,8 @@ extension Changeset {
       old: oldBase, linear.unmatchedOld, new: newBase, linear.unmatchedNew)
     if matching.matches.isEmpty {
       self.init(
-        unchecked: (
-          deletions: linear.unmatchedOld.offsets, insertions: linear.unmatchedNew.offsets,
-          moves: [],
-          updates: linear.updates
-        ))
+        uncheckedDeletions: linear.unmatchedOld.offsets, insertions: linear.unmatchedNew.offsets,
+        updates: linear.updates)
     } else {
       self.init(
         unmatchedOld: linear.unmatchedOld, unmatchedNew: linear.unmatchedNew,
@@ -102,10 +96,7 @@ extension Changeset {
       guard Comparison.areEqual(old + from, new + to) else { return nil }
       if !new[to].isWholeContentEqual(to: old[from]) { updates.append(Update(from: from, to: to)) }
     }
-    self.init(
-      unchecked: (
-        deletions: [], insertions: [], moves: Self.movesOfReversal(count), updates: updates
-      ))
+    self.init(uncheckedDeletions: [], moves: Self.movesOfReversal(count), updates: updates)
   }
 
   /// Returns the moves of all elements but the first one, which becomes the last.
@@ -135,23 +126,14 @@ extension Changeset {
     chainCount: Int, updates: [Update],
     matchUpdates: [Update]
   ) {
-    self = unmatchedOld.withBuffer { unmatchedOld in
-      unmatchedNew.withBuffer { unmatchedNew in
-        matches.withUnsafeBufferPointer { matches in
-          Changeset(
-            unchecked: (
-              deletions: deletedOffsets(unmatchedOld, matches),
-              insertions: insertedOffsets(unmatchedNew, matches),
-              moves: LeastMoves(
-                unmatchedOld: unmatchedOld, unmatchedNew: unmatchedNew, chainCount: chainCount,
-                updates: updates,
-                matchUpdates: matchUpdates
-              ).moves(of: matches),
-              updates: merged(updates, matchUpdates) { $0.to < $1.to }
-            ))
-        }
-      }
-    }
+    let moves = LeastMoves(
+      unmatchedOld: unmatchedOld, unmatchedNew: unmatchedNew, chainCount: chainCount,
+      updates: updates, matchUpdates: matchUpdates
+    ).moves(of: matches)
+    self.init(
+      uncheckedDeletions: unmatchedOld.offsets(without: matches, \.oldPosition),
+      insertions: unmatchedNew.offsets(without: matches, \.newPosition), moves: moves,
+      updates: updates.merged(with: matchUpdates) { $0.to < $1.to })
   }
 }
 
@@ -178,62 +160,12 @@ extension Changeset {
   }
 }
 
-private func deletedOffsets(
-  _ unmatchedOld: UnmatchedOffsets.Buffer, _ matches: UnsafeBufferPointer<Match>
-) -> [Int] {
-  if matches.count == unmatchedOld.count { return [] }
-  return withUnsafeTemporaryAllocation(of: Bool.self, capacity: unmatchedOld.count) { isMatched in
-    isMatched.initialize(repeating: false)
-    for match in matches { isMatched[match.oldPosition] = true }
-    let count = unmatchedOld.count - matches.count
-    return [Int](unsafeUninitializedCapacity: count) { deletions, initialized in
-      for position in 0..<unmatchedOld.count where !isMatched[position] {
-        deletions[initialized] = unmatchedOld[position]
-        initialized += 1
-      }
-    }
+extension UnmatchedOffsets {
+  /// Returns the offsets that no match has, ascending.
+  fileprivate func offsets(without matches: [Match], _ position: (Match) -> Int) -> [Int] {
+    if matches.count == count { return [] }
+    var matched = BitSet(count: count)
+    for match in matches { matched.insert(position(match)) }
+    return matched.missing(count: count - matches.count).map { self[$0] }
   }
-}
-
-private func insertedOffsets(
-  _ unmatchedNew: UnmatchedOffsets.Buffer, _ matches: UnsafeBufferPointer<Match>
-) -> [Int] {
-  let count = unmatchedNew.count - matches.count
-  if count == 0 { return [] }
-  return [Int](unsafeUninitializedCapacity: count) { insertions, initialized in
-    var next = 0
-    for match in matches {
-      while next < match.newPosition {
-        insertions[initialized] = unmatchedNew[next]
-        initialized += 1
-        next += 1
-      }
-      next += 1
-    }
-    while next < unmatchedNew.count {
-      insertions[initialized] = unmatchedNew[next]
-      initialized += 1
-      next += 1
-    }
-  }
-}
-
-/// Merges two ascending lists.
-func merged<Element>(
-  _ one: [Element], _ other: [Element], by areInOrder: (Element, Element) -> Bool
-) -> [Element] {
-  if one.isEmpty { return other }
-  if other.isEmpty { return one }
-  var result: [Element] = []
-  result.reserveCapacity(one.count + other.count)
-  var next = 0
-  for element in one {
-    while next < other.count, areInOrder(other[next], element) {
-      result.append(other[next])
-      next += 1
-    }
-    result.append(element)
-  }
-  result.append(contentsOf: other[next...])
-  return result
 }

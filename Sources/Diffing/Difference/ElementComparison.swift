@@ -106,50 +106,31 @@ enum BytewiseComparison<Element: Differentiable>: IdentityComparison {
 package func haveSameContents<Element: Differentiable>(
   _ a: some Collection<Element>, _ b: some Collection<Element>
 ) -> Bool {
-  withContiguousElements(of: a) { a in
-    withContiguousElements(of: b) { b in
+  a.withContiguousElements { a in
+    b.withContiguousElements { b in
       guard a.count == b.count else { return false }
       guard let firstA = a.baseAddress, let firstB = b.baseAddress, firstA != firstB else {
         return true
       }
       for offset in 0..<a.count {
-        let relation = Relation(firstA + offset, firstB + offset)
-        if relation != .equal { return false }
+        let (a, b) = (firstA + offset, firstB + offset)
+        if sameBits(a, b) { continue }
+        guard
+          sameIdentity(a.pointee.differenceIdentifier, b.pointee.differenceIdentifier),
+          b.pointee.isWholeContentEqual(to: a.pointee)
+        else { return false }
       }
       return true
     }
   }
 }
 
-/// The relation of an element to another one.
-@usableFromInline
-@frozen
-enum Relation {
-  /// The same identity and equal content.
-  case equal
-  /// The same identity, but different content.
-  case updated
-  /// Different identities.
-  case unrelated
-
+extension Collection {
+  /// Calls a closure with the elements in contiguous memory. If they are not contiguous, they are
+  /// copied first.
   @inlinable
-  init<Element: Differentiable>(_ old: UnsafePointer<Element>, _ new: UnsafePointer<Element>) {
-    if sameBits(old, new) {
-      self = .equal
-    } else if sameIdentity(old.pointee.differenceIdentifier, new.pointee.differenceIdentifier) {
-      self = new.pointee.isWholeContentEqual(to: old.pointee) ? .equal : .updated
-    } else {
-      self = .unrelated
-    }
+  func withContiguousElements<Result>(_ body: (UnsafeBufferPointer<Element>) -> Result) -> Result {
+    withContiguousStorageIfAvailable(body)
+      ?? ContiguousArray(self).withUnsafeBufferPointer(body)
   }
-}
-
-/// Calls a closure with the elements of a collection in contiguous memory. Other collections are
-/// copied first.
-@inlinable
-func withContiguousElements<Element, Result>(
-  of collection: some Collection<Element>, _ body: (UnsafeBufferPointer<Element>) -> Result
-) -> Result {
-  collection.withContiguousStorageIfAvailable(body)
-    ?? ContiguousArray(collection).withUnsafeBufferPointer(body)
 }

@@ -41,20 +41,16 @@ struct IdentityMatcher<Comparison: IdentityComparison> {
     self.old = old
     self.new = new
     if unmatchedOld.isEmpty || unmatchedNew.isEmpty { return }
-    unmatchedOld.withBuffer { unmatchedOld in
-      unmatchedNew.withBuffer { unmatchedNew in
-        if unmatchedOld.count * unmatchedNew.count <= Self.fewPairs {
-          compareAll(unmatchedOld, unmatchedNew)
-        } else {
-          lookUpAll(unmatchedOld, unmatchedNew)
-        }
-      }
+    if unmatchedOld.count * unmatchedNew.count <= Self.fewPairs {
+      compareAll(unmatchedOld, unmatchedNew)
+    } else {
+      lookUpAll(unmatchedOld, unmatchedNew)
     }
   }
 
   @inlinable
   mutating func compareAll(
-    _ unmatchedOld: UnmatchedOffsets.Buffer, _ unmatchedNew: UnmatchedOffsets.Buffer
+    _ unmatchedOld: UnmatchedOffsets, _ unmatchedNew: UnmatchedOffsets
   ) {
     var taken: UInt64 = 0
     for inNew in 0..<unmatchedNew.count {
@@ -70,23 +66,22 @@ struct IdentityMatcher<Comparison: IdentityComparison> {
 
   @inlinable
   mutating func lookUpAll(
-    _ unmatchedOld: UnmatchedOffsets.Buffer, _ unmatchedNew: UnmatchedOffsets.Buffer
+    _ unmatchedOld: UnmatchedOffsets, _ unmatchedNew: UnmatchedOffsets
   ) {
     let old = old
     let new = new
     precondition(
       max(unmatchedOld.count, unmatchedNew.count) < UInt32.max,
       "more than \(UInt32.max) elements are unmatched")
-    var table: IdentityTable?
-    defer { table?.deallocate() }
     let hasher = IdentityHasher()
-    let taken = TakenPositions(count: unmatchedOld.count)
-    defer { taken.deallocate() }
-    // Elements that moved together are found without a hash, forward or backward. The first guess
-    // is that the whole list was reversed.
-    var step = -1
-    var follower = unmatchedOld.count - 1
-    var isGuess = true
+    var table = IdentityTable(count: unmatchedOld.count) {
+      hasher.hash(old + unmatchedOld[$0], Comparison.self)
+    } areSame: {
+      Comparison.areEqual(old + unmatchedOld[$0], old + unmatchedOld[$1])
+    }
+    // Elements that moved together are found without a hash, forward or backward.
+    var step = 1
+    var follower = -1
     var credit = 64
     for inNew in 0..<unmatchedNew.count {
       let element = new + unmatchedNew[inNew]
@@ -94,26 +89,18 @@ struct IdentityMatcher<Comparison: IdentityComparison> {
         credit -= 1
         let candidate = old + unmatchedOld[follower]
         let isUnchanged = sameBits(candidate, element)
-        if isUnchanged || Comparison.areEqual(candidate, element), !taken[follower],
-          !isGuess || isReversed(unmatchedOld, unmatchedNew, from: inNew)
-        {
-          isGuess = false
-          taken.insert(follower)
+        if isUnchanged || Comparison.areEqual(candidate, element), !table.taken.contains(follower) {
+          table.taken.insert(follower)
           add(follower, inNew, unmatchedOld, unmatchedNew, isUnchanged: isUnchanged)
           follower += step
           credit += 2
           continue
         }
       }
-      if table == nil {
-        table = Self.table(of: old, unmatchedOld, hasher, for: new, unmatchedNew, from: inNew)
+      let found = table.take(hash: hasher.hash(element, Comparison.self)) {
+        Comparison.areEqual(old + unmatchedOld[$0], element)
       }
-      let found =
-        table?.take(hash: hasher.hash(element, Comparison.self), taken) {
-          Comparison.areEqual(old + unmatchedOld[$0], element)
-        } ?? -1
       if found >= 0 {
-        isGuess = false
         step = found == follower - 2 * step ? -step : 1
         add(found, inNew, unmatchedOld, unmatchedNew)
         follower = found + step
@@ -121,59 +108,10 @@ struct IdentityMatcher<Comparison: IdentityComparison> {
     }
   }
 
-  /// Returns a Boolean value that indicates whether the next new elements are the last old elements
-  /// in reverse order.
-  ///
-  /// A single match, or matches of equal identities, would not prove it, because an earlier element
-  /// may match as well.
-  @inlinable
-  func isReversed(
-    _ unmatchedOld: UnmatchedOffsets.Buffer, _ unmatchedNew: UnmatchedOffsets.Buffer,
-    from start: Int
-  ) -> Bool {
-    guard unmatchedOld.count >= 4, unmatchedNew.count - start >= 4 else { return false }
-    for offset in 0..<4 {
-      let old = old + unmatchedOld[unmatchedOld.count - 1 - offset]
-      if !Comparison.areEqual(old, new + unmatchedNew[start + offset]) { return false }
-      for other in 0..<offset
-      where Comparison.areEqual(self.old + unmatchedOld[unmatchedOld.count - 1 - other], old) {
-        return false
-      }
-    }
-    return true
-  }
-
-  /// Returns a table of the old elements that may occur among some new ones.
-  ///
-  /// If hashing is cheap, the new elements are hashed twice, to leave deleted elements out of the
-  /// table.
-  @inlinable
-  static func table(
-    of old: UnsafePointer<Element>, _ unmatchedOld: UnmatchedOffsets.Buffer,
-    _ hasher: IdentityHasher,
-    for new: UnsafePointer<Element>, _ unmatchedNew: UnmatchedOffsets.Buffer, from start: Int
-  ) -> IdentityTable {
-    let filter = Comparison.isBitwise ? HashFilter(count: unmatchedNew.count - start) : nil
-    defer { filter?.deallocate() }
-    if let filter {
-      for inNew in start..<unmatchedNew.count {
-        filter.insert(hasher.hash(new + unmatchedNew[inNew], Comparison.self))
-      }
-    }
-    var table = IdentityTable(count: unmatchedOld.count)
-    for inOld in stride(from: unmatchedOld.count - 1, through: 0, by: -1) {
-      let element = old + unmatchedOld[inOld]
-      let hash = hasher.hash(element, Comparison.self)
-      if let filter, !filter.mayContain(hash) { continue }
-      table.insert(inOld, hash: hash) { Comparison.areEqual(old + unmatchedOld[$0], element) }
-    }
-    return table
-  }
-
   @inlinable
   mutating func add(
-    _ inOld: Int, _ inNew: Int, _ unmatchedOld: UnmatchedOffsets.Buffer,
-    _ unmatchedNew: UnmatchedOffsets.Buffer, isUnchanged: Bool = false
+    _ inOld: Int, _ inNew: Int, _ unmatchedOld: UnmatchedOffsets,
+    _ unmatchedNew: UnmatchedOffsets, isUnchanged: Bool = false
   ) {
     if matches.isEmpty {
       matches.reserveCapacity(min(unmatchedOld.count, unmatchedNew.count - inNew))

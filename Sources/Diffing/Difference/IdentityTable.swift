@@ -3,100 +3,95 @@
 ///
 /// The table stores only positions and hashes. The caller compares the identities. An entry is half
 /// a word: the position, and as many bits of the hash as fit. Most lookups therefore need one
-/// memory access. A filter before the table has a few bits for each element. It fits into the
-/// nearest cache, and rejects most absent elements.
+/// memory access.
 @usableFromInline
 struct IdentityTable {
   /// The position plus one, with bits of the hash above it, or 0 for a vacant slot.
-  @usableFromInline let slots: UnsafeMutablePointer<UInt32>
-  @usableFromInline let slotMask: Int
+  @usableFromInline var slots: [UInt32]
   @usableFromInline let positionMask: UInt32
-  @usableFromInline let filter: HashFilter
   @usableFromInline let count: Int
   /// For each position, the next position of the same identity plus one. Empty if there are no
   /// duplicates.
   @usableFromInline var next: [UInt32] = []
+  /// The positions that have been taken.
+  @usableFromInline var taken: BitSet
 
-  /// Creates a table for positions from 0 up to a count. The owner deallocates it.
+  /// Creates an empty table for positions from 0 up to a count.
   @inlinable
   init(count: Int) {
     self.count = count
     // At most a quarter full, because each collision costs a memory access.
     var capacity = 16
     while capacity < 4 * count { capacity *= 2 }
-    slotMask = capacity - 1
     positionMask = .max >> UInt32(UInt32(truncatingIfNeeded: count).leadingZeroBitCount)
-    filter = HashFilter(count: count)
-    slots = .allocate(capacity: capacity)
-    slots.initialize(repeating: 0, count: capacity)
+    slots = Array(repeating: 0, count: capacity)
+    taken = BitSet(count: count)
   }
 
+  /// Creates a table of old elements.
+  ///
+  /// - Parameters:
+  ///   - count: The number of old elements.
+  ///   - hash: A closure that returns the hash of an element's identity.
+  ///   - areSame: A closure that indicates whether two elements have the same identity.
   @inlinable
-  func deallocate() {
-    slots.deallocate()
-    filter.deallocate()
-  }
-
-  /// Inserts an old element before the elements of the same identity. Insert by descending
-  /// position.
-  @inlinable
-  mutating func insert(_ position: Int, hash: UInt64, isSame: (Int) -> Bool) {
-    filter.insert(hash)
-    let tag = UInt32(truncatingIfNeeded: hash >> 32) & ~positionMask
-    var slot = Int(truncatingIfNeeded: hash) & slotMask
-    while true {
-      let entry = slots[slot]
-      if entry == 0 { break }
-      if entry & ~positionMask == tag {
-        let first = Int(entry & positionMask) - 1
-        if isSame(first) {
-          if next.isEmpty { next = [UInt32](repeating: 0, count: count) }
-          next[position] = UInt32(first + 1)
-          break
-        }
+  init(count: Int, hash: (Int) -> UInt64, areSame: (Int, Int) -> Bool) {
+    self.init(count: count)
+    // Backward, because an element is inserted before the elements of the same identity.
+    for position in stride(from: count - 1, through: 0, by: -1) {
+      let hash = hash(position)
+      let slot = slot(of: hash) { areSame($0, position) }
+      if slots[slot] != 0 {
+        if next.isEmpty { next = Array(repeating: 0, count: count) }
+        next[position] = slots[slot] & positionMask
       }
-      slot = (slot + 1) & slotMask
+      put(position, hash: hash, in: slot)
     }
-    slots[slot] = tag | UInt32(truncatingIfNeeded: position + 1)
+  }
+
+  /// Returns the slot of an identity, which is vacant if the table does not contain the identity.
+  @inlinable
+  func slot(of hash: UInt64, isSame: (Int) -> Bool) -> Int {
+    let mask = slots.count - 1
+    let tag = tag(of: hash)
+    var slot = Int(truncatingIfNeeded: hash) & mask
+    while slots[slot] != 0 {
+      if slots[slot] & ~positionMask == tag, isSame(position(in: slot)) { break }
+      slot = (slot + 1) & mask
+    }
+    return slot
+  }
+
+  @inlinable
+  func tag(of hash: UInt64) -> UInt32 {
+    UInt32(truncatingIfNeeded: hash >> 32) & ~positionMask
+  }
+
+  /// Returns the position in a slot, or -1 if the slot is vacant.
+  @inlinable
+  func position(in slot: Int) -> Int { Int(slots[slot] & positionMask) - 1 }
+
+  @inlinable
+  mutating func put(_ position: Int, hash: UInt64, in slot: Int) {
+    slots[slot] = tag(of: hash) | UInt32(truncatingIfNeeded: position + 1)
   }
 
   /// Takes the first old element of an identity that has not been taken yet.
   ///
   /// - Returns: The position of the element, or -1 if there is none.
   @inlinable
-  mutating func take(hash: UInt64, _ taken: TakenPositions, isSame: (Int) -> Bool) -> Int {
-    if !filter.mayContain(hash) { return -1 }
-    let tag = UInt32(truncatingIfNeeded: hash >> 32) & ~positionMask
-    var slot = Int(truncatingIfNeeded: hash) & slotMask
-    while true {
-      let entry = slots[slot]
-      if entry == 0 { return -1 }
-      if entry & ~positionMask == tag {
-        let first = Int(entry & positionMask) - 1
-        if isSame(first) {
-          if !taken[first] {
-            taken.insert(first)
-            return first
-          }
-          return takeFollowing(first, taken, slot)
-        }
-      }
-      slot = (slot + 1) & slotMask
-    }
-  }
-
-  /// Takes the next element of an identity whose first element has already been taken.
-  @inlinable
-  mutating func takeFollowing(_ first: Int, _ taken: TakenPositions, _ slot: Int) -> Int {
-    var position = first
-    var following = self.following(position)
-    while following >= 0, taken[position] {
+  mutating func take(hash: UInt64, isSame: (Int) -> Bool) -> Int {
+    let slot = slot(of: hash, isSame: isSame)
+    var position = position(in: slot)
+    if position < 0 { return -1 }
+    var following = following(position)
+    while following >= 0, taken.contains(position) {
       position = following
       following = self.following(position)
     }
     // Store the next position, to avoid following the chain from its start again.
     slots[slot] = slots[slot] & ~positionMask | UInt32(truncatingIfNeeded: position + 1)
-    if taken[position] { return -1 }
+    if taken.contains(position) { return -1 }
     taken.insert(position)
     return position
   }
@@ -104,71 +99,6 @@ struct IdentityTable {
   @inlinable
   func following(_ position: Int) -> Int {
     next.isEmpty ? -1 : Int(next[position]) - 1
-  }
-}
-
-/// A filter that rejects all but one in eight of the hashes that are not in a set.
-///
-/// It has eight bits for each element, so it stays in the nearest caches even if the table does
-/// not.
-@usableFromInline
-struct HashFilter {
-  @usableFromInline let words: UnsafeMutablePointer<UInt64>
-  @usableFromInline let mask: Int
-
-  /// Creates an empty filter. The owner deallocates it.
-  @inlinable
-  init(count: Int) {
-    var wordCount = 1
-    while 8 * wordCount < count { wordCount *= 2 }
-    mask = wordCount * 64 - 1
-    words = .allocate(capacity: wordCount)
-    words.initialize(repeating: 0, count: wordCount)
-  }
-
-  @inlinable
-  func deallocate() {
-    words.deallocate()
-  }
-
-  @inlinable
-  func insert(_ hash: UInt64) {
-    let bit = Int(truncatingIfNeeded: hash >> 8) & mask
-    words[bit / 64] |= 1 << UInt64(bit % 64)
-  }
-
-  @inlinable
-  func mayContain(_ hash: UInt64) -> Bool {
-    let bit = Int(truncatingIfNeeded: hash >> 8) & mask
-    return words[bit / 64] & (1 << UInt64(bit % 64)) != 0
-  }
-}
-
-/// A set of positions with one bit for each position.
-@usableFromInline
-struct TakenPositions {
-  @usableFromInline let words: UnsafeMutablePointer<UInt64>
-
-  /// Creates an empty set. The owner deallocates it.
-  @inlinable
-  init(count: Int) {
-    words = .allocate(capacity: count / 64 + 1)
-    words.initialize(repeating: 0, count: count / 64 + 1)
-  }
-
-  @inlinable
-  func deallocate() {
-    words.deallocate()
-  }
-
-  @inlinable
-  subscript(position: Int) -> Bool {
-    words[position / 64] & (1 << UInt64(position % 64)) != 0
-  }
-
-  @inlinable
-  func insert(_ position: Int) {
-    words[position / 64] |= 1 << UInt64(position % 64)
   }
 }
 
@@ -180,25 +110,44 @@ struct TakenPositions {
 ///   - newCount: The number of new elements.
 ///   - old: A closure that returns the identity of an old element.
 ///   - new: A closure that returns the identity of a new element.
-///   - pair: A closure that receives each new offset, ascending, and its old offset or -1.
+///   - pair: A closure that receives each pair, by ascending new offset.
 @inlinable
 func pairByIdentity<Identifier: Hashable>(
   oldCount: Int, newCount: Int, old: (Int) -> Identifier, new: (Int) -> Identifier,
   pair: (_ old: Int, _ new: Int) -> Void
 ) {
   let hasher = IdentityHasher()
-  var table = IdentityTable(count: oldCount)
-  defer { table.deallocate() }
-  let taken = TakenPositions(count: oldCount)
-  defer { taken.deallocate() }
-  for offset in stride(from: oldCount - 1, through: 0, by: -1) {
-    let identifier = old(offset)
-    table.insert(offset, hash: hasher.hash(identifier)) { sameIdentity(old($0), identifier) }
+  var table = IdentityTable(count: oldCount) {
+    hasher.hash(old($0))
+  } areSame: {
+    sameIdentity(old($0), old($1))
   }
   for offset in 0..<newCount {
     let identifier = new(offset)
-    pair(
-      table.take(hash: hasher.hash(identifier), taken) { sameIdentity(old($0), identifier) }, offset
-    )
+    let found = table.take(hash: hasher.hash(identifier)) { sameIdentity(old($0), identifier) }
+    if found >= 0 { pair(found, offset) }
+  }
+}
+
+extension RandomAccessCollection {
+  /// Returns the offsets of the first element whose key an earlier element has, and of this earlier
+  /// element.
+  ///
+  /// - Parameter key: A closure that returns the key of an element.
+  /// - Returns: The two offsets, or `nil` if all keys are unique.
+  /// - Complexity: O(*n*).
+  @inlinable
+  package func firstDuplicate<Key: Hashable>(by key: (Element) -> Key) -> (Int, Int)? {
+    let hasher = IdentityHasher()
+    var table = IdentityTable(count: count)
+    for (offset, element) in enumerated() {
+      let identity = key(element)
+      let hash = hasher.hash(identity)
+      let slot = table.slot(of: hash) { key(self.element(at: $0)) == identity }
+      let first = table.position(in: slot)
+      if first >= 0 { return (first, offset) }
+      table.put(offset, hash: hash, in: slot)
+    }
+    return nil
   }
 }

@@ -49,7 +49,8 @@ extension DifferentiableSection {
   @inlinable
   public func isWholeContentEqual(to source: Self) -> Bool {
     isContentEqual(to: source)
-      && (shareStorage(elements, source.elements) || haveSameContents(elements, source.elements))
+      && (elements.sharesStorage(with: source.elements)
+        || haveSameContents(elements, source.elements))
   }
 }
 

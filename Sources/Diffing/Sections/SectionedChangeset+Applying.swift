@@ -99,32 +99,31 @@ package struct SectionedPairing {
   @usableFromInline
   package func isRearranged(_ target: Int) -> Bool {
     let origin = origins[target]
-    return !range(in: changeset.elementDeletions, section: origin).isEmpty
-      || !range(in: departures, section: origin).isEmpty
-      || !range(in: changeset.elementInsertions, section: target).isEmpty
-      || !range(in: changeset.elementMoves, section: target, path: \.to).isEmpty
+    return !changeset.elementDeletions.inSection(origin).isEmpty
+      || !departures.inSection(origin).isEmpty
+      || !changeset.elementInsertions.inSection(target).isEmpty
+      || !changeset.elementMoves.inSection(target, path: \.to).isEmpty
   }
 
   /// Returns the offsets in the new version of the updated elements of a section, ascending.
   @usableFromInline
   package func updatedElements(of target: Int) -> [Int] {
-    changeset.elementUpdates[
-      range(in: changeset.elementUpdates, section: target, path: \.to)
-    ].map(\.to.element)
+    changeset.elementUpdates.inSection(target, path: \.to)
+      .map(\.to.element)
   }
 
   /// Returns the offsets in the old version of the deleted and moved elements of a section,
   /// ascending.
   package func removedElements(of origin: Int) -> [Int] {
     let deletions = deletedElements(of: origin)
-    let departures = departures[range(in: departures, section: origin)].map(\.element)
+    let departures = departures.inSection(origin).map(\.element)
     return departures.isEmpty ? deletions : (deletions + departures).sorted()
   }
 
   /// Returns the offsets in the old version of the deleted elements of a section, ascending.
   @usableFromInline
   package func deletedElements(of origin: Int) -> [Int] {
-    changeset.elementDeletions[range(in: changeset.elementDeletions, section: origin)]
+    changeset.elementDeletions.inSection(origin)
       .map(\.element)
   }
 
@@ -138,53 +137,38 @@ package struct SectionedPairing {
   @usableFromInline
   package func elementOrigins(of target: Int, oldCount: Int) -> [ElementPath?] {
     let origin = origins[target]
-    let removals = removedElements(of: origin)
-    let insertions = changeset.elementInsertions[
-      range(in: changeset.elementInsertions, section: target)]
-    let moves = changeset.elementMoves[
-      range(in: changeset.elementMoves, section: target, path: \.to)]
-    let count = oldCount - removals.count + insertions.count + moves.count
-    var result: [ElementPath?] = []
-    result.reserveCapacity(max(0, count))
-    var insertion = insertions.startIndex
-    var move = moves.startIndex
-    var removal = 0
-    var stayed = 0
-    while result.count < count {
-      if insertion < insertions.endIndex && insertions[insertion].element == result.count {
-        result.append(nil)
-        insertion += 1
-      } else if move < moves.endIndex && moves[move].to.element == result.count {
-        result.append(moves[move].from)
-        move += 1
-      } else {
-        while removal < removals.count && removals[removal] == stayed {
-          removal += 1
-          stayed += 1
-        }
-        result.append(ElementPath(section: origin, element: stayed))
-        stayed += 1
-      }
+    let insertions = changeset.elementInsertions.inSection(target)
+    let moves = changeset.elementMoves.inSection(target, path: \.to)
+    let change = Changeset(
+      uncheckedDeletions: removedElements(of: origin),
+      insertions: insertions.map(\.element).merged(with: moves.map(\.to.element), by: <))
+    var result = change.origins(oldCount: oldCount).map { element in
+      element < 0 ? nil : ElementPath(section: origin, element: element)
     }
+    for move in moves where move.to.element < result.count { result[move.to.element] = move.from }
     return result
   }
 }
 
-/// Returns the positions of the paths that lead into one section. The paths must ascend.
-private func range(in paths: [ElementPath], section: Int) -> Range<Int> {
-  range(in: paths, section: section, path: \.self)
+extension Array {
+  /// Returns the values whose paths lead into one section. The paths must ascend.
+  fileprivate func inSection(
+    _ section: Int, path: (Element) -> ElementPath
+  ) -> ArraySlice<Element> {
+    func firstPosition(notBefore bound: Int) -> Int {
+      partitioningIndex { path($0).section >= bound }
+    }
+    if isEmpty { return [] }
+    let start = firstPosition(notBefore: section)
+    // Most sections have no changes.
+    if start == count || path(self[start]).section != section { return [] }
+    return self[start..<firstPosition(notBefore: section + 1)]
+  }
 }
 
-/// Returns the positions of the values whose paths lead into one section. The paths must ascend.
-private func range<Value>(
-  in values: [Value], section: Int, path: (Value) -> ElementPath
-) -> Range<Int> {
-  func firstPosition(notBefore bound: Int) -> Int {
-    values.partitioningIndex { path($0).section >= bound }
+extension [ElementPath] {
+  /// Returns the paths that lead into one section. The paths must ascend.
+  fileprivate func inSection(_ section: Int) -> ArraySlice<ElementPath> {
+    inSection(section, path: \.self)
   }
-  if values.isEmpty { return 0..<0 }
-  let start = firstPosition(notBefore: section)
-  // Most sections have no changes.
-  if start == values.count || path(values[start]).section != section { return start..<start }
-  return start..<firstPosition(notBefore: section + 1)
 }

@@ -32,7 +32,7 @@ extension SectionedChangeset {
       guard origin >= 0 else { continue }
       let before = old[origin].elements
       let after = new[target].elements
-      if shareStorage(before, after) { continue }
+      if before.sharesStorage(with: after) { continue }
       let elements = Changeset(from: before, to: after)
       if elements.isEmpty { continue }
       parts.append(SectionDifference(from: origin, to: target, elements: elements))
@@ -64,20 +64,20 @@ extension SectionedChangeset {
     if !crossings.isEmpty {
       var crossed: [Move] = []
       var crossedUpdates: [Update] = []
-      var hasLeft = [Bool](repeating: false, count: deletions.count)
-      var hasCome = [Bool](repeating: false, count: insertions.count)
+      var left = BitSet(count: deletions.count)
+      var entered = BitSet(count: insertions.count)
       for crossing in crossings {
         let from = deletions[crossing.deletion]
         let to = insertions[crossing.insertion]
-        hasLeft[crossing.deletion] = true
-        hasCome[crossing.insertion] = true
+        left.insert(crossing.deletion)
+        entered.insert(crossing.insertion)
         crossed.append(Move(from: from, to: to))
         if crossing.isUpdated { crossedUpdates.append(Update(from: from, to: to)) }
       }
-      moves = merged(moves, crossed) { $0.to < $1.to }
-      updates = merged(updates, crossedUpdates) { $0.to < $1.to }
-      deletions = deletions.indices.lazy.filter { !hasLeft[$0] }.map { unpaired.deletions[$0] }
-      insertions = insertions.indices.lazy.filter { !hasCome[$0] }.map { unpaired.insertions[$0] }
+      moves = moves.merged(with: crossed) { $0.to < $1.to }
+      updates = updates.merged(with: crossedUpdates) { $0.to < $1.to }
+      deletions = left.missing(count: deletions.count - crossings.count).map { deletions[$0] }
+      insertions = entered.missing(count: insertions.count - crossings.count).map { insertions[$0] }
     }
     self.init(
       sections: sections, elementDeletions: deletions, elementInsertions: insertions,
@@ -154,14 +154,13 @@ struct UnpairedElements {
   func crossings<Section: DifferentiableSection>(
     from old: [Section], to new: [Section]
   ) -> [Crossing] {
-    let before = elements(of: old, at: deletions)
-    let after = elements(of: new, at: insertions)
+    let before = Self.elements(of: old, at: deletions)
+    let after = Self.elements(of: new, at: insertions)
     var crossings: [Crossing] = []
     pairByIdentity(
       oldCount: before.count, newCount: after.count,
       old: { before[$0].differenceIdentifier }, new: { after[$0].differenceIdentifier }
     ) { deletion, insertion in
-      guard deletion >= 0 else { return }
       crossings.append(
         Crossing(
           deletion: deletion, insertion: insertion,
@@ -169,39 +168,41 @@ struct UnpairedElements {
     }
     return crossings
   }
+
+  /// Returns the elements at ascending paths.
+  @inlinable
+  static func elements<Section: DifferentiableSection>(
+    of sections: [Section], at paths: [ElementPath]
+  ) -> [Section.Elements.Element] {
+    var result: [Section.Elements.Element] = []
+    result.reserveCapacity(paths.count)
+    var next = 0
+    while next < paths.count {
+      let section = paths[next].section
+      let elements = sections[section].elements
+      var index = elements.startIndex
+      var position = 0
+      while next < paths.count && paths[next].section == section {
+        elements.formIndex(&index, offsetBy: paths[next].element - position)
+        position = paths[next].element
+        result.append(elements[index])
+        next += 1
+      }
+    }
+    return result
+  }
 }
 
-/// Returns the elements at ascending paths.
-@inlinable
-func elements<Section: DifferentiableSection>(
-  of sections: [Section], at paths: [ElementPath]
-) -> [Section.Elements.Element] {
-  var result: [Section.Elements.Element] = []
-  result.reserveCapacity(paths.count)
-  var next = 0
-  while next < paths.count {
-    let section = paths[next].section
-    let elements = sections[section].elements
-    var index = elements.startIndex
-    var position = 0
-    while next < paths.count && paths[next].section == section {
-      elements.formIndex(&index, offsetBy: paths[next].element - position)
-      position = paths[next].element
-      result.append(elements[index])
-      next += 1
+extension Collection {
+  /// Returns a Boolean value that indicates whether another collection has the same memory, and
+  /// therefore the same elements.
+  @inlinable
+  func sharesStorage(with other: some Collection<Element>) -> Bool {
+    let share = withContiguousStorageIfAvailable { mine in
+      other.withContiguousStorageIfAvailable { other in
+        mine.baseAddress == other.baseAddress && mine.count == other.count
+      }
     }
+    return (share ?? nil) ?? false
   }
-  return result
-}
-
-/// Returns a Boolean value that indicates whether two collections have the same memory, and
-/// therefore the same elements.
-@inlinable
-func shareStorage<Element>(_ a: some Collection<Element>, _ b: some Collection<Element>) -> Bool {
-  let share = a.withContiguousStorageIfAvailable { a in
-    b.withContiguousStorageIfAvailable { b in
-      a.baseAddress == b.baseAddress && a.count == b.count
-    }
-  }
-  return (share ?? nil) ?? false
 }

@@ -1,4 +1,4 @@
-import SwappablePrimitives
+import Diffing
 import Testing
 
 @Suite struct FirstDuplicateTests {
