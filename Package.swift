@@ -46,19 +46,22 @@ let package = Package(
     module("SwappablePrimitives"),
     module("ReactiveSignals", ["SwappablePrimitives"]),
     module("Diffing", ["SwappablePrimitives"]),
+    module("ChangeDescriptions", ["Diffing"]),
     module("FileWatching", ["SwappablePrimitives"]),
     .systemLibrary(
       name: "SwappableSQLite3", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
-    module("ObservableCollections", ["SwappablePrimitives", "ReactiveSignals", "Diffing"]),
+    module(
+      "ObservableCollections",
+      ["SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions"]),
     module(
       "SwappableSources",
       ["SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections"]),
     module(
       "FileSources",
       [
-        "SwappablePrimitives", "Diffing", "ObservableCollections", "SwappableSources",
-        "FileWatching",
+        "SwappablePrimitives", "Diffing", "ChangeDescriptions", "ObservableCollections",
+        "SwappableSources", "FileWatching",
       ]),
     module(
       "SQLiteSources",
@@ -78,8 +81,8 @@ let package = Package(
     module(
       "Synchronizers",
       [
-        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "SwappableSources",
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions",
+        "ObservableCollections", "SwappableSources",
       ]),
     module(
       "SynchronizerStores",
@@ -94,23 +97,23 @@ let package = Package(
     module(
       "DataSourceTesting",
       [
-        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "SwappableSources", "ListViews",
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions",
+        "ObservableCollections", "SwappableSources", "ListViews",
       ]),
     module(
       "Swappable",
       [
-        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "FileSources",
-        "ListViews",
+        "ReactiveSignals", "Diffing", "ChangeDescriptions", "ObservableCollections",
+        "SwappableSources", "FileSources", "ListViews",
       ]),
 
     // Programs.
     .executableTarget(
       name: "livelist",
       dependencies: [
-        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "SwappableSources", "FileWatching", "FileSources", "SQLiteSources", "PostgresSources",
-        "RemoteSources", "Synchronizers", "TerminalViews",
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions",
+        "ObservableCollections", "SwappableSources", "FileWatching", "FileSources",
+        "SQLiteSources", "PostgresSources", "RemoteSources", "Synchronizers", "TerminalViews",
       ],
       swiftSettings: settings),
     .target(
@@ -172,12 +175,12 @@ let package = Package(
     tests(
       "ReactiveSignalsTests",
       ["SwappablePrimitives", "ReactiveSignals", "DataSourceTesting", "TestSupport"]),
-    tests("DiffingTests", ["Diffing", "DataSourceTesting", "TestSupport"]),
+    tests("DiffingTests", ["Diffing", "ChangeDescriptions", "DataSourceTesting", "TestSupport"]),
     tests(
       "ObservableCollectionsTests",
       [
-        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "DataSourceTesting", "TestSupport",
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions",
+        "ObservableCollections", "DataSourceTesting", "TestSupport",
       ]),
     tests(
       "SwappableSourcesTests",

@@ -1,3 +1,4 @@
+public import ChangeDescriptions
 public import Diffing
 
 /// An event that an observer of a collection receives: `initial` once and first, then only `change`.

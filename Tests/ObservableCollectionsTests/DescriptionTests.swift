@@ -1,3 +1,4 @@
+import ChangeDescriptions
 import DataSourceTesting
 import Diffing
 import ObservableCollections

@@ -184,7 +184,7 @@ extension Changeset {
 extension RandomAccessCollection {
   /// Returns the element at an offset from the start.
   @inlinable
-  func element(at offset: Int) -> Element {
+  package func element(at offset: Int) -> Element {
     self[index(startIndex, offsetBy: offset)]
   }
 }

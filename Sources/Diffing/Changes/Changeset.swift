@@ -187,6 +187,16 @@ extension Changeset: CustomStringConvertible {
 }
 
 extension Changeset {
+  /// The numbers of changes, for example `3 inserted, 1 moved`.
+  public var summary: String {
+    let parts = [
+      (insertions.count, "inserted"), (deletions.count, "deleted"), (updates.count, "updated"),
+      (moves.count, "moved"),
+    ]
+    let texts = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+    return texts.isEmpty ? "nothing changed" : texts.joined(separator: ", ")
+  }
+
   /// The number of operations: deletions, insertions, moves and updates.
   ///
   /// ```swift

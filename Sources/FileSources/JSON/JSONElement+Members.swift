@@ -1,4 +1,4 @@
-public import Diffing
+public import ChangeDescriptions
 import SwappablePrimitives
 
 extension JSONElement {

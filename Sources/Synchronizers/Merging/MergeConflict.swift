@@ -1,3 +1,4 @@
+import ChangeDescriptions
 public import Diffing
 import ObservableCollections
 

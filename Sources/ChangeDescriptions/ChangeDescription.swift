@@ -1,3 +1,5 @@
+public import Diffing
+
 /// A human-readable description of a change, with a line for each element and a summary.
 ///
 /// ```
@@ -77,18 +79,6 @@ extension ChangeDescription: CustomStringConvertible {
   public var description: String {
     let rest = omittedCount > 0 ? ["… \(omittedCount) more"] : []
     return (lines + rest + [summary]).joined(separator: "\n")
-  }
-}
-
-extension Changeset {
-  /// The numbers of changes, for example `3 inserted, 1 moved`.
-  public var summary: String {
-    let parts = [
-      (insertions.count, "inserted"), (deletions.count, "deleted"), (updates.count, "updated"),
-      (moves.count, "moved"),
-    ]
-    let texts = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-    return texts.isEmpty ? "nothing changed" : texts.joined(separator: ", ")
   }
 }
 
