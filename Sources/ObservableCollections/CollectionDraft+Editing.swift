@@ -146,7 +146,7 @@ extension CollectionDraft {
     start = nil
     if isEdited {
       precondition(
-        index < count && sameIdentity(self[index].differenceIdentifier, old.differenceIdentifier),
+        index < count && self[index].hasSameIdentity(as: old),
         "the closure that changes the element at \(index) also moves or removes this element")
     }
     self[index] = element

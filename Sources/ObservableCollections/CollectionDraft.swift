@@ -161,7 +161,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     var (changeset, updated) = (changeset, updated)
     var replaced = changeset.updates.map { working[$0.from] }
     let effective = discardingEdits {
-      updated.indices.filter { !isSame(replaced[$0], updated[$0]) }
+      updated.indices.filter { !replaced[$0].isSame(as: updated[$0]) }
     }
     if effective.count < updated.count {
       changeset = Changeset(

@@ -168,9 +168,3 @@ extension PersistentArray where Element: Differentiable & Sendable {
     }
   }
 }
-
-/// Returns whether two elements have the same identity and content.
-@inlinable
-package func isSame<Element: Differentiable>(_ one: Element, _ other: Element) -> Bool {
-  sameIdentity(one.differenceIdentifier, other.differenceIdentifier) && sameContent(one, other)
-}

@@ -275,13 +275,13 @@ struct DifferenceTests {
 struct ContentTests {
   @Test func `contents are equal if identities and contents are equal at each offset`() {
     let documents = (0..<10).map { Document.make($0) }
-    #expect(haveSameContents(documents, (0..<10).map { Document.make($0) }))
-    #expect(!haveSameContents(documents, documents.dropLast()))
-    #expect(!haveSameContents(documents, documents.reversed()))
-    #expect(!haveSameContents([Item(id: 1, content: 0)], [Item(id: 1, content: 1)]))
-    #expect(!haveSameContents([Item(id: 1, content: 0)], [Item(id: 2, content: 0)]))
-    #expect(haveSameContents([Double.nan], [Double.nan]))
-    #expect(haveSameContents([Int](), []))
-    #expect(sameContent(Double.nan, Double.nan))
+    #expect(documents.hasSameContents(as: (0..<10).map { Document.make($0) }))
+    #expect(!documents.hasSameContents(as: documents.dropLast()))
+    #expect(!documents.hasSameContents(as: documents.reversed()))
+    #expect(![Item(id: 1, content: 0)].hasSameContents(as: [Item(id: 1, content: 1)]))
+    #expect(![Item(id: 1, content: 0)].hasSameContents(as: [Item(id: 2, content: 0)]))
+    #expect([Double.nan].hasSameContents(as: [Double.nan]))
+    #expect([Int]().hasSameContents(as: []))
+    #expect(Double.nan.hasSameContent(as: Double.nan))
   }
 }

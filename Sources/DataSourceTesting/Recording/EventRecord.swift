@@ -163,7 +163,7 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
       faults.append(
         ("C7", "an identity is both deleted and inserted:\n\(change)"))
     }
-    for update in changeset.updates where isSame(before[update.from], after[update.to]) {
+    for update in changeset.updates where before[update.from].isSame(as: after[update.to]) {
       faults.append(("C4", "the update \(update.from)->\(update.to) has equal content"))
     }
     if faults.isEmpty, let fault = keyedFault(of: change) { faults.append(("C9", fault)) }
@@ -174,7 +174,7 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
   private static func keyedFault(of change: CollectionChange<Element>) -> String? {
     // Other changes have nothing that a dictionary might miss. Identities that are not equal to themselves are no keys.
     let changesIdentity = change.updated.contains {
-      !sameIdentity($0.old.differenceIdentifier, $0.new.differenceIdentifier)
+      !$0.old.hasSameIdentity(as: $0.new)
     }
     guard changesIdentity,
       (Array(change.before) + change.after).allSatisfy({
@@ -196,7 +196,7 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
     for element in change.after {
       let identity = element.differenceIdentifier
       guard let (count, other) = stored[identity], count > 0,
-        repeated.contains(identity) || isSame(element, other)
+        repeated.contains(identity) || element.isSame(as: other)
       else {
         let text = Contents.text(of: element)
         return "a dictionary that follows the change does not have \(text):\n\(change)"

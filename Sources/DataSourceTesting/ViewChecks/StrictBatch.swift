@@ -252,9 +252,9 @@ struct ShownSections<Section: DifferentiableSection> {
     }
     for (offset, (shown, section)) in zip(sections, data).enumerated() {
       guard let heading = shown.heading else { return "heading \(offset) is not shown" }
-      if !sameIdentity(heading.differenceIdentifier, section.differenceIdentifier)
-        || !sameOwnContent(
-          isLast ? heading : Section(source: heading, elements: section.elements), section)
+      if !heading.hasSameIdentity(as: section)
+        || !section.hasSameOwnContent(
+          as: isLast ? heading : Section(source: heading, elements: section.elements))
       {
         return """
           heading \(offset) shows \(Contents.text(of: heading)), but the data has \
@@ -268,8 +268,8 @@ struct ShownSections<Section: DifferentiableSection> {
           """
       }
       for (position, (cell, item)) in zip(shown.cells, section.elements).enumerated() {
-        guard let cell, sameIdentity(cell.differenceIdentifier, item.differenceIdentifier),
-          sameContent(cell, item)
+        guard let cell, cell.hasSameIdentity(as: item),
+          item.hasSameContent(as: cell)
         else {
           return """
             cell \(offset).\(position) shows \(cell.map { Contents.text(of: $0) } ?? "nothing"), \

@@ -37,7 +37,7 @@ extension ChangeRecord where Element: Differentiable {
     var (gone, new) = (deleted, inserted)
     var kept: [(old: Element, new: Element)] = []
     for (old, element) in zip(replaced, updated) {
-      if sameIdentity(old.differenceIdentifier, element.differenceIdentifier) {
+      if old.hasSameIdentity(as: element) {
         kept.append((old, element))
       } else {
         gone.append(old)
@@ -50,7 +50,7 @@ extension ChangeRecord where Element: Differentiable {
       oldCount: gone.count, newCount: new.count, old: { gone[$0].differenceIdentifier },
       new: { new[$0].differenceIdentifier }
     ) { old, position in
-      if !sameContent(gone[old], new[position]) { kept.append((gone[old], new[position])) }
+      if !new[position].hasSameContent(as: gone[old]) { kept.append((gone[old], new[position])) }
       (left[old], entered[position]) = (nil, nil)
     }
     return ByIdentity(

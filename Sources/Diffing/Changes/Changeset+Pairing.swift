@@ -142,8 +142,8 @@ extension Changeset {
     // A recorded update may have replaced an element with one of another identity.
     let updates = updates.filter {
       let (old, new) = (old($0.from), new($0.to))
-      return !sameIdentity(old.differenceIdentifier, new.differenceIdentifier)
-        || !sameContent(old, new)
+      return !old.hasSameIdentity(as: new)
+        || !new.hasSameContent(as: old)
     }
     var pairs: [Update] = []
     if !deletions.isEmpty && !insertions.isEmpty {
@@ -158,7 +158,7 @@ extension Changeset {
     let change = Changeset(
       uncheckedDeletions: deletions, insertions: insertions, moves: moves, updates: updates)
     if pairs.isEmpty { return change }
-    return change.keeping(pairs) { !sameContent(old($0.from), new($0.to)) }
+    return change.keeping(pairs) { !new($0.to).hasSameContent(as: old($0.from)) }
   }
 
   /// Creates the normal form of a known pairing.

@@ -92,7 +92,7 @@ extension Changeset {
     var updates: [Update] = []
     for to in 0..<count {
       let from = last &- to
-      if sameBits(old + from, new + to) { continue }
+      if (old + from).hasSameBytes(as: new + to) { continue }
       guard Comparison.areEqual(old + from, new + to) else { return nil }
       if !new[to].isWholeContentEqual(to: old[from]) { updates.append(Update(from: from, to: to)) }
     }

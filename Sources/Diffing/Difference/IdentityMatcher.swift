@@ -88,7 +88,7 @@ struct IdentityMatcher<Comparison: IdentityComparison> {
       if credit > 0, follower >= 0, follower < unmatchedOld.count {
         credit -= 1
         let candidate = old + unmatchedOld[follower]
-        let isUnchanged = sameBits(candidate, element)
+        let isUnchanged = candidate.hasSameBytes(as: element)
         if isUnchanged || Comparison.areEqual(candidate, element), !table.taken.contains(follower) {
           table.taken.insert(follower)
           add(follower, inNew, unmatchedOld, unmatchedNew, isUnchanged: isUnchanged)
@@ -119,7 +119,7 @@ struct IdentityMatcher<Comparison: IdentityComparison> {
     matches.append(Match(old: inOld, new: inNew))
     if isUnchanged { return }
     let (from, to) = (unmatchedOld[inOld], unmatchedNew[inNew])
-    if !sameBits(old + from, new + to), !new[to].isWholeContentEqual(to: old[from]) {
+    if !(old + from).hasSameBytes(as: new + to), !new[to].isWholeContentEqual(to: old[from]) {
       updates.append(Changeset.Update(from: from, to: to))
     }
   }

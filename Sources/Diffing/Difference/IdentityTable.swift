@@ -120,11 +120,11 @@ func pairByIdentity<Identifier: Hashable>(
   var table = IdentityTable(count: oldCount) {
     hasher.hash(old($0))
   } areSame: {
-    sameIdentity(old($0), old($1))
+    old($0).isSameIdentity(as: old($1))
   }
   for offset in 0..<newCount {
     let identifier = new(offset)
-    let found = table.take(hash: hasher.hash(identifier)) { sameIdentity(old($0), identifier) }
+    let found = table.take(hash: hasher.hash(identifier)) { old($0).isSameIdentity(as: identifier) }
     if found >= 0 { pair(found, offset) }
   }
 }

@@ -91,7 +91,7 @@ struct LinearMatcher<Comparison: IdentityComparison> {
     let count = min(oldEnd - oldStart, newEnd - newStart)
     var offset = 0
     while offset < count {
-      if !sameBits(old + offset, new + offset) {
+      if !(old + offset).hasSameBytes(as: new + offset) {
         if !Comparison.areEqual(old + offset, new + offset) { break }
         if !new[offset].isWholeContentEqual(to: old[offset]) {
           // One allocation for a few updates instead of three (`DifferenceBenchmarks W13`).
@@ -113,7 +113,7 @@ struct LinearMatcher<Comparison: IdentityComparison> {
   mutating func trimEnd(_ updates: inout [Changeset.Update]) -> Bool {
     while oldStart < oldEnd, newStart < newEnd {
       let (old, new) = (old + (oldEnd - 1), new + (newEnd - 1))
-      if !sameBits(old, new) {
+      if !old.hasSameBytes(as: new) {
         if !Comparison.areEqual(old, new) { return false }
         if !new.pointee.isWholeContentEqual(to: old.pointee) {
           updates.append(Changeset.Update(from: oldEnd - 1, to: newEnd - 1))
@@ -150,8 +150,8 @@ struct LinearMatcher<Comparison: IdentityComparison> {
       }
     } else {
       for distance in 1...Self.window {
-        found |= sameBits(old + distance, new) ? 1 << UInt(2 * distance) : 0
-        found |= sameBits(old, new + distance) ? 2 << UInt(2 * distance) : 0
+        found |= (old + distance).hasSameBytes(as: new) ? 1 << UInt(2 * distance) : 0
+        found |= old.hasSameBytes(as: new + distance) ? 2 << UInt(2 * distance) : 0
       }
       if found == 0 { return nearbyEnd() }
     }

@@ -117,19 +117,19 @@ final class Box<Base: Differentiable & Sendable>: AnyBox {
   @usableFromInline
   func isSame(as other: any AnyBox) -> Bool {
     guard let other = other.cast(to: Box.self) else { return false }
-    return sameIdentity(base.differenceIdentifier, other.base.differenceIdentifier)
+    return base.hasSameIdentity(as: other.base)
   }
 
   @usableFromInline
   func isContentEqual(to source: any AnyBox) -> Bool {
     guard let source = source.cast(to: Box.self) else { return false }
-    return sameOwnContent(source.base, base)
+    return base.hasSameOwnContent(as: source.base)
   }
 
   @usableFromInline
   func isWholeContentEqual(to source: any AnyBox) -> Bool {
     guard let source = source.cast(to: Box.self) else { return false }
-    return sameContent(source.base, base)
+    return base.hasSameContent(as: source.base)
   }
 
   @usableFromInline

@@ -39,7 +39,7 @@ extension Optional: Differentiable where Wrapped: Differentiable {
   @inlinable
   public func isContentEqual(to source: Self) -> Bool {
     switch (self, source) {
-    case (.some(let value), .some(let other)): sameContent(value, other)
+    case (.some(let value), .some(let other)): other.hasSameContent(as: value)
     case (.none, .none): true
     default: false
     }
@@ -55,7 +55,7 @@ extension Array: Differentiable where Element: Differentiable {
 
   /// Returns a Boolean value that indicates whether both have equal contents in the same order.
   @inlinable
-  public func isContentEqual(to source: Self) -> Bool { haveSameContents(self, source) }
+  public func isContentEqual(to source: Self) -> Bool { hasSameContents(as: source) }
 }
 
 extension ArraySlice: Differentiable where Element: Differentiable {
@@ -67,7 +67,7 @@ extension ArraySlice: Differentiable where Element: Differentiable {
 
   /// Returns a Boolean value that indicates whether both have equal contents in the same order.
   @inlinable
-  public func isContentEqual(to source: Self) -> Bool { haveSameContents(self, source) }
+  public func isContentEqual(to source: Self) -> Bool { hasSameContents(as: source) }
 }
 
 extension ContiguousArray: Differentiable where Element: Differentiable {
@@ -79,7 +79,7 @@ extension ContiguousArray: Differentiable where Element: Differentiable {
 
   /// Returns a Boolean value that indicates whether both have equal contents in the same order.
   @inlinable
-  public func isContentEqual(to source: Self) -> Bool { haveSameContents(self, source) }
+  public func isContentEqual(to source: Self) -> Bool { hasSameContents(as: source) }
 }
 
 /// The identity of a floating-point number.

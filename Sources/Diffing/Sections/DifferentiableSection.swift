@@ -50,7 +50,7 @@ extension DifferentiableSection {
   public func isWholeContentEqual(to source: Self) -> Bool {
     isContentEqual(to: source)
       && (elements.sharesStorage(with: source.elements)
-        || haveSameContents(elements, source.elements))
+        || elements.hasSameContents(as: source.elements))
   }
 }
 
@@ -118,7 +118,7 @@ public struct ArraySection<Model: Differentiable, Element: Differentiable>: Diff
 
   /// Returns a Boolean value that indicates whether the models have equal content.
   @inlinable
-  public func isContentEqual(to source: Self) -> Bool { sameContent(source.model, model) }
+  public func isContentEqual(to source: Self) -> Bool { model.hasSameContent(as: source.model) }
 }
 
 extension ArraySection: Sendable where Model: Sendable, Element: Sendable {}

@@ -164,7 +164,7 @@ struct UnpairedElements {
       crossings.append(
         Crossing(
           deletion: deletion, insertion: insertion,
-          isUpdated: !sameContent(before[deletion], after[insertion])))
+          isUpdated: !after[insertion].hasSameContent(as: before[deletion])))
     }
     return crossings
   }

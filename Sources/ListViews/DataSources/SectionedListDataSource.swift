@@ -207,8 +207,8 @@ extension SectionedListDataSource {
     ///
     /// - Complexity: O(*n*), or O(1) if both share their storage.
     func begins(with present: [Section]) -> Bool {
-      haveSameContents(origin, present)
-        && zip(origin, present).allSatisfy { haveSameContents($0.elements, $1.elements) }
+      origin.hasSameContents(as: present)
+        && zip(origin, present).allSatisfy { $0.elements.hasSameContents(as: $1.elements) }
     }
   }
 }

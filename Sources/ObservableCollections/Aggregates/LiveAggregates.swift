@@ -194,7 +194,7 @@ extension LiveAggregates {
   @inlinable
   static func areSame(_ one: Element?, _ other: Element?) -> Bool {
     switch (one, other) {
-    case (let one?, let other?): isSame(one, other)
+    case (let one?, let other?): one.isSame(as: other)
     case (nil, nil): true
     default: false
     }

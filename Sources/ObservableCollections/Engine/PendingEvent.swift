@@ -142,7 +142,7 @@ extension ChangesetAccumulator {
     // a smaller one if that costs no more than composing did. A difference has no updates that change an identity.
     if count > 1, 16 * (composed.moves.count + composed.updates.count) > old.count + new.count,
       composed.updates.allSatisfy({
-        sameIdentity(old[$0.from].differenceIdentifier, new[$0.to].differenceIdentifier)
+        old[$0.from].hasSameIdentity(as: new[$0.to])
       })
     {
       let difference = old.changeset(to: new)

@@ -69,7 +69,7 @@ extension Snapshot {
     _ one: UnsafeBufferPointer<Element>, _ oneStart: Int,
     _ other: UnsafeBufferPointer<Element>, _ otherStart: Int, count: Int
   ) -> Bool {
-    (0..<count).allSatisfy { isSame(one[oneStart + $0], other[otherStart + $0]) }
+    (0..<count).allSatisfy { one[oneStart + $0].isSame(as: other[otherStart + $0]) }
   }
 }
 
@@ -247,7 +247,7 @@ extension Changeset {
       last = max(last, update.from, update.to)
     }
     if last < first { return true }
-    return (first...last).allSatisfy { isSame(before[$0], after[$0]) }
+    return (first...last).allSatisfy { before[$0].isSame(as: after[$0]) }
   }
 }
 

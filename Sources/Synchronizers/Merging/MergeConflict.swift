@@ -128,7 +128,7 @@ struct KnownResolutions<Element: Differentiable & Sendable> {
   private func areSame(_ one: Element?, _ other: Element?) -> Bool {
     switch (one, other) {
     case (nil, nil): true
-    case (let one?, let other?): isSame(one, other)
+    case (let one?, let other?): one.isSame(as: other)
     default: false
     }
   }

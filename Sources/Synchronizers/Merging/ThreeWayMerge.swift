@@ -151,7 +151,7 @@ private struct ConflictResolver<Element: Differentiable & Sendable> {
   ) -> MergePlan.Content? {
     let mineValue = mineOffset >= 0 ? mine[mineOffset] : nil
     let theirValue = theirOffset >= 0 ? theirs[theirOffset] : nil
-    if let mineValue, let theirValue, sameContent(mineValue, theirValue) { return .both }
+    if let mineValue, let theirValue, theirValue.hasSameContent(as: mineValue) { return .both }
     let kind: Conflict.Kind =
       if baseOffset < 0 {
         .added
@@ -171,15 +171,15 @@ private struct ConflictResolver<Element: Differentiable & Sendable> {
     case .merged(let value):
       if let identity = (mineValue ?? theirValue)?.differenceIdentifier {
         precondition(
-          sameIdentity(identity, value.differenceIdentifier),
+          identity.isSameIdentity(as: value.differenceIdentifier),
           "a merged value must have the identity \(shownKey(identity)) of its conflict, but has "
             + shownKey(value.differenceIdentifier))
       }
       values.append(value)
       return MergePlan.Content(
         value: values.count - 1,
-        isNewToMine: mineValue.map { !sameContent($0, value) } ?? true,
-        isNewToTheirs: theirValue.map { !sameContent($0, value) } ?? true)
+        isNewToMine: mineValue.map { !value.hasSameContent(as: $0) } ?? true,
+        isNewToTheirs: theirValue.map { !value.hasSameContent(as: $0) } ?? true)
     }
   }
 

@@ -47,7 +47,7 @@ public final class CollectionStore<Item: Differentiable & Sendable>: OneWayStore
     isOutdated: (@Sendable (_ local: Item, _ listed: Item) -> Bool)? = nil
   ) {
     property = CollectionProperty(items, status: status)
-    self.isOutdated = isOutdated ?? { !isSame($0, $1) }
+    self.isOutdated = isOutdated ?? { !$0.isSame(as: $1) }
   }
 
   public func keys() async -> Set<Key> {
@@ -77,7 +77,7 @@ public final class CollectionStore<Item: Differentiable & Sendable>: OneWayStore
   /// - Throws: `SourceError` if the content has another key than the item.
   public func store(_ content: Item, of item: Item) async throws {
     let (key, listed) = (content.differenceIdentifier, item.differenceIdentifier)
-    guard sameIdentity(key, listed) else {
+    guard key.isSameIdentity(as: listed) else {
       throw SourceError(
         code: "other-item",
         message: "the download of \(shownKey(listed)) has the key \(shownKey(key)); a remote must "

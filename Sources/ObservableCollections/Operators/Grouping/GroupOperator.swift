@@ -108,7 +108,7 @@ struct GroupOperator<
     let (row, newKey) = (source[offset], key(element))
     let old = group(of: row)
     // Keys whose `==` lies may find the same group.
-    let new = sameIdentity(old.key, newKey) ? old : group(for: newKey)
+    let new = old.key.isSameIdentity(as: newKey) ? old : group(for: newKey)
     if new === old {
       let offset = rows(of: old).offset(of: row)
       draft(of: old)[offset] = element
@@ -191,7 +191,7 @@ struct GroupOperator<
   /// Returns the group of a key with a hash value, or `nil` if it has no number or shares the hash value with another one.
   @inlinable
   func knownGroup(for key: Key, _ hash: Int) -> Group? {
-    guard let group = groupOfHash[hash], sameIdentity(group.key, key) else { return nil }
+    guard let group = groupOfHash[hash], group.key.isSameIdentity(as: key) else { return nil }
     return group
   }
 

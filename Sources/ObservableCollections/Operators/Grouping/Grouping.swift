@@ -229,7 +229,7 @@ final class GroupDirectory<Key: Hashable & Sendable, Element: Differentiable & S
     var offset = (0..<list.count).partitioningIndex { list[$0].hash >= hash }
     while offset < list.count, list[offset].hash == hash {
       let group = list[offset].group
-      if sameIdentity(group.key, key) { return (offset, group) }
+      if group.key.isSameIdentity(as: key) { return (offset, group) }
       offset += 1
     }
     return (offset, nil)

@@ -26,8 +26,8 @@ extension ListSection {
       @inlinable
       public static func == (one: Identifier, other: Identifier) -> Bool {
         switch (one, other) {
-        case (.header(let one), .header(let other)): sameIdentity(one, other)
-        case (.element(let one), .element(let other)): sameIdentity(one, other)
+        case (.header(let one), .header(let other)): one.isSameIdentity(as: other)
+        case (.element(let one), .element(let other)): one.isSameIdentity(as: other)
         default: false
         }
       }
@@ -46,7 +46,7 @@ extension ListSection {
     public func isContentEqual(to source: Row) -> Bool {
       switch (self, source) {
       case (.header(_, let count), .header(_, let other)): count == other
-      case (.element(let element), .element(let other)): sameContent(other, element)
+      case (.element(let element), .element(let other)): element.hasSameContent(as: other)
       default: false
       }
     }
@@ -178,7 +178,7 @@ struct SectionRowsEdit<Key: Hashable & Sendable, Item: Differentiable & Sendable
   ) {
     let change = old.changeset(to: new)
     func row(_ offset: Int) -> Section.Row { .element(new.elements[offset]) }
-    if !isSame(old.header, new.header) {
+    if !old.header.isSame(as: new.header) {
       updates.append((Changeset.Update(from: oldStart, to: newStart), new.header))
     }
     let (oldFirst, newFirst) = (oldStart + 1, newStart + 1)

@@ -164,7 +164,7 @@ extension SectionedChangeset {
         guard let from = left[element.differenceIdentifier]?.popLast() else { return false }
         moved.insert(from)
         moves.append(Move(from: from, to: path))
-        if !sameContent(before.element(at: from), element) {
+        if !element.hasSameContent(as: before.element(at: from)) {
           updates.append(Update(from: from, to: path))
         }
         return true

@@ -40,7 +40,7 @@ public struct JoinedPair<Left: Differentiable & Sendable, Right: Differentiable 
   /// Returns whether both elements have the same contents as the elements of another pair.
   @inlinable
   public func isContentEqual(to source: JoinedPair) -> Bool {
-    sameContent(source.left, left) && sameContent(source.right, right)
+    left.hasSameContent(as: source.left) && right.hasSameContent(as: source.right)
   }
 }
 

@@ -207,7 +207,7 @@ where Element.DifferenceIdentifier: Sendable {
     changeset.updates.allSatisfy { update in
       let key = Int(forest.links[forest.source[update.from]].key)
       return keys.identifiers[key].map {
-        sameIdentity($0, input.snapshot[update.to].differenceIdentifier)
+        $0.isSameIdentity(as: input.snapshot[update.to].differenceIdentifier)
       } ?? false
     }
   }

@@ -35,7 +35,7 @@ public struct OutlineRow<Element: Differentiable & Sendable>: Differentiable, Se
 
   @inlinable
   public func isContentEqual(to source: OutlineRow) -> Bool {
-    hasSamePlace(as: source) && sameContent(element, source.element)
+    hasSamePlace(as: source) && source.element.hasSameContent(as: element)
   }
 
   /// Returns whether everything but the element is equal.

@@ -126,8 +126,7 @@ struct ExpiryOperator<Element: Differentiable & Sendable>: CollectionOperator {
     var placed = changeset.insertions.map { rows.order[$0] }
     for update in changeset.updates {
       let row = rows.order[update.to]
-      let isOther = !sameIdentity(
-        before[update.from].differenceIdentifier, after[update.to].differenceIdentifier)
+      let isOther = !before[update.from].hasSameIdentity(as: after[update.to])
       guard isOther || renewsOnUpdate && shown.contains(row) else { continue }
       if shown.contains(row) { shown.remove(row) }
       rows[row] = alarm.deadline(after: timeToLive(after[update.to]), from: now)

@@ -88,7 +88,7 @@ struct MarkedElement<Element: Differentiable & Sendable>: Differentiable, Sendab
 
   @inlinable
   func isContentEqual(to source: MarkedElement) -> Bool {
-    isShown == source.isShown && sameContent(element, source.element)
+    isShown == source.isShown && source.element.hasSameContent(as: element)
   }
 }
 

@@ -200,8 +200,7 @@ struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Send
     let element = change.after[update.to]
     let isKept =
       keepsKeys
-      && sameIdentity(
-        change.before[update.from].differenceIdentifier, element.differenceIdentifier)
+      && change.before[update.from].hasSameIdentity(as: element)
     if isKept { return nil }
     keyCount += 1
     return key(element, keyCount - 1)

@@ -74,7 +74,7 @@ private struct AsyncValue<Input: Differentiable & Sendable, Output: Differentiab
     guard isResult == source.isResult else { return false }
     return switch (value, source.value) {
     case (nil, nil): true
-    case (let one?, let other?): isSame(one, other)
+    case (let one?, let other?): one.isSame(as: other)
     default: false
     }
   }
@@ -142,8 +142,7 @@ private struct AsyncMapOperator<
         cancelJob(of: row)
         addJob(for: row)
       }
-      let isKept = sameIdentity(
-        before[update.from].differenceIdentifier, after[update.to].differenceIdentifier)
+      let isKept = before[update.from].hasSameIdentity(as: after[update.to])
       let old = output[update.from]
       if isKept, old.isResult { results[update.to] = old.value }
     }
