@@ -46,7 +46,7 @@ extension ChangeRecord where Element: Differentiable {
     }
     // An identity that one element loses and another one gains stays in the list.
     var (left, entered) = (gone.map(Optional.some), new.map(Optional.some))
-    pairByIdentity(
+    IdentityTable.pair(
       oldCount: gone.count, newCount: new.count, old: { gone[$0].differenceIdentifier },
       new: { new[$0].differenceIdentifier }
     ) { old, position in

@@ -41,9 +41,14 @@ extension Changeset {
   /// - Precondition: No deletion or insertion is updated, and the moves are valid.
   var misplacedUpdate: (position: Int, origin: Int)? {
     if updates.isEmpty { return nil }
-    let map = OffsetMap(self)
+    var stretches = StretchList(self).stretches[...]
     for (position, update) in updates.enumerated() {
-      if let origin = map.origin(of: update.to), origin != update.from { return (position, origin) }
+      while let stretch = stretches.first, stretch.new + stretch.count <= update.to {
+        stretches.removeFirst()
+      }
+      guard let stretch = stretches.first, stretch.new <= update.to else { continue }
+      let origin = stretch.old + update.to - stretch.new
+      if origin != update.from { return (position, origin) }
     }
     return nil
   }
@@ -141,30 +146,33 @@ extension Array {
   }
 }
 
-extension [Int] {
-  /// Returns an offset outside of `0..<count` in this ascending list, if there is one.
-  func outlier(count: Int) -> Int? {
-    if let first, first < 0 { return first }
-    if let last, last >= count { return last }
-    return nil
-  }
-
+extension RandomAccessCollection where Element: FixedWidthInteger, Index == Int {
   /// Returns the number of elements of this ascending list that are less than a value.
   ///
   /// The search uses arithmetic without branches, because the result of each step is unpredictable,
   /// and a mispredicted branch costs more than the step. A difference that is shifted to its sign
   /// has all bits set or none. (The compiler turns a conditional expression into a branch:
   /// `DifferenceBenchmarks W7` took 1.3 times as long.)
-  func ascendingCount(below value: Int) -> Int {
+  func ascendingCount(below value: Element) -> Int {
     guard let last, last >= value else { return count }
-    var low = 0
+    var low = startIndex
     var rest = count
     while rest > 1 {
       let half = rest / 2
-      low &+= half & ((self[low &+ half &- 1] &- value) >> (Int.bitWidth &- 1))
+      let sign = (self[low &+ half &- 1] &- value) >> (Element.bitWidth &- 1)
+      low &+= half & Int(truncatingIfNeeded: sign)
       rest &-= half
     }
-    return low &+ (self[low] < value ? 1 : 0)
+    return low - startIndex + (self[low] < value ? 1 : 0)
+  }
+}
+
+extension [Int] {
+  /// Returns an offset outside of `0..<count` in this ascending list, if there is one.
+  func outlier(count: Int) -> Int? {
+    if let first, first < 0 { return first }
+    if let last, last >= count { return last }
+    return nil
   }
 
   /// Returns the offset that has a rank among the offsets that are not in this ascending list.

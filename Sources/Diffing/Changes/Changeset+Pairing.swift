@@ -44,7 +44,7 @@ extension Changeset {
     if isInOrder {
       deletions.append(contentsOf: expected..<oldCount)
     } else {
-      var kept = BitSet(count: oldCount)
+      let kept = BitSet(count: oldCount)
       for old in origins where old >= 0 { kept.insert(old) }
       deletions = kept.missing(count: oldCount + insertions.count - origins.count)
       moves = Self.minimalMoves(origins: origins, updates: updates)
@@ -147,7 +147,7 @@ extension Changeset {
     }
     var pairs: [Update] = []
     if !deletions.isEmpty && !insertions.isEmpty {
-      pairByIdentity(
+      IdentityTable.pair(
         oldCount: deletions.count, newCount: insertions.count,
         old: { old(deletions[$0]).differenceIdentifier },
         new: { new(insertions[$0]).differenceIdentifier }

@@ -229,8 +229,8 @@ extension Changeset {
     if isEmpty { return old }
     checkFits(old.count)
     return applying(
-      to: old, inserted: elements(of: new, at: insertions),
-      updated: elements(of: new, at: updates.map(\.to)))
+      to: old, inserted: new.elements(at: insertions),
+      updated: new.elements(at: updates.map(\.to)))
   }
 
   /// Traps if the change cannot be applied to a list.
@@ -264,8 +264,8 @@ extension Changeset {
       }
       let end = Swift.min(stretch.old + stretch.count, old.count)
       checkFit(result.count == stretch.new && stretch.old <= end)
-      if end - stretch.old == 1 {
-        result.append(old[stretch.old])
+      if end - stretch.old < 8 {
+        for offset in stretch.old..<end { result.append(old[offset]) }
       } else {
         result.append(contentsOf: old[stretch.old..<end])
       }
@@ -275,34 +275,38 @@ extension Changeset {
     for position in 0..<updates.count { result[updates[position].to] = updated[position] }
     return result
   }
+}
 
+extension Collection {
   /// Returns the elements at ascending offsets.
   ///
   /// This method walks forward once. A separate access to each element of a collection without
   /// random access would begin at its start.
   @inlinable
-  func elements<Element>(of collection: some Collection<Element>, at offsets: [Int]) -> [Element] {
-    var index = collection.startIndex
+  func elements(at offsets: [Int]) -> [Element] {
+    var index = startIndex
     var position = 0
     return offsets.map { offset in
-      collection.formIndex(&index, offsetBy: offset - position)
+      formIndex(&index, offsetBy: offset - position)
       position = offset
-      return collection[index]
+      return self[index]
     }
   }
+}
 
-  /// Returns the old version without the elements at ascending offsets.
+extension Array {
+  /// Returns the elements without those at ascending offsets.
   @inlinable
-  func removing<Element>(_ removals: [Int], from old: [Element]) -> [Element] {
-    guard !removals.isEmpty else { return old }
+  func removing(at offsets: [Int]) -> [Element] {
+    guard !offsets.isEmpty else { return self }
     var stayed: [Element] = []
-    stayed.reserveCapacity(old.count - removals.count)
+    stayed.reserveCapacity(count - offsets.count)
     var next = 0
-    for removal in removals {
-      stayed.append(contentsOf: old[next..<removal])
-      next = removal + 1
+    for offset in offsets {
+      stayed.append(contentsOf: self[next..<offset])
+      next = offset + 1
     }
-    stayed.append(contentsOf: old[next...])
+    stayed.append(contentsOf: self[next...])
     return stayed
   }
 }

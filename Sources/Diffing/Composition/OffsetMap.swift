@@ -75,7 +75,7 @@ package struct OffsetMap: Sendable {
   ///
   /// - Complexity: O(*k* log *k*) in the *k* offsets, or O(*k*) without moves.
   package init(_ change: Changeset) {
-    self.init(StretchList(change).finish())
+    self.init(StretchList(change, markedBy: change.updates).finish())
   }
 }
 
@@ -329,11 +329,13 @@ struct StretchList: Sendable {
 
   /// Creates the stretches of the elements that a changeset keeps.
   ///
+  /// - Parameters:
+  ///   - change: The changeset.
+  ///   - updates: The elements to mark as updated, by ascending new offset.
   /// - Complexity: O(*k* log *k*) in the *k* offsets, or O(*k*) without moves.
   @usableFromInline
-  init(_ change: Changeset) {
+  init(_ change: Changeset, markedBy updates: [Changeset.Update] = []) {
     let (insertions, moves, removals) = (change.insertions, change.moves, change.removals)
-    let updates = change.updates
     self.init(capacity: 2 * change.changeCount + 1)
     var (insertion, move, removal, update) = (0, 0, 0, 0)
     /// Appends a stretch, and marks its updated elements.

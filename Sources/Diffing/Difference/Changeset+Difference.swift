@@ -126,14 +126,18 @@ extension Changeset {
     chainCount: Int, updates: [Update],
     matchUpdates: [Update]
   ) {
-    let moves = LeastMoves(
-      unmatchedOld: unmatchedOld, unmatchedNew: unmatchedNew, chainCount: chainCount,
-      updates: updates, matchUpdates: matchUpdates
-    ).moves(of: matches)
-    self.init(
-      uncheckedDeletions: unmatchedOld.offsets(without: matches, \.oldPosition),
-      insertions: unmatchedNew.offsets(without: matches, \.newPosition), moves: moves,
-      updates: updates.merged(with: matchUpdates) { $0.to < $1.to })
+    self = unmatchedOld.withBuffer { unmatchedOld in
+      unmatchedNew.withBuffer { unmatchedNew in
+        let search = LeastMoves(
+          unmatchedOld: unmatchedOld, unmatchedNew: unmatchedNew, chainCount: chainCount,
+          updates: updates, matchUpdates: matchUpdates)
+        return Changeset(
+          uncheckedDeletions: unmatchedOld.offsets(without: matches, \.oldPosition),
+          insertions: unmatchedNew.offsets(without: matches, \.newPosition),
+          moves: matches.withUnsafeBufferPointer(search.moves),
+          updates: updates.merged(with: matchUpdates) { $0.to < $1.to })
+      }
+    }
   }
 }
 
@@ -160,11 +164,11 @@ extension Changeset {
   }
 }
 
-extension UnmatchedOffsets {
+extension UnmatchedOffsets.Buffer {
   /// Returns the offsets that no match has, ascending.
   fileprivate func offsets(without matches: [Match], _ position: (Match) -> Int) -> [Int] {
     if matches.count == count { return [] }
-    var matched = BitSet(count: count)
+    let matched = BitSet(count: count)
     for match in matches { matched.insert(position(match)) }
     return matched.missing(count: count - matches.count).map { self[$0] }
   }

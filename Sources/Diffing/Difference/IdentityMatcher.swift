@@ -41,16 +41,20 @@ struct IdentityMatcher<Comparison: IdentityComparison> {
     self.old = old
     self.new = new
     if unmatchedOld.isEmpty || unmatchedNew.isEmpty { return }
-    if unmatchedOld.count * unmatchedNew.count <= Self.fewPairs {
-      compareAll(unmatchedOld, unmatchedNew)
-    } else {
-      lookUpAll(unmatchedOld, unmatchedNew)
+    unmatchedOld.withBuffer { unmatchedOld in
+      unmatchedNew.withBuffer { unmatchedNew in
+        if unmatchedOld.count * unmatchedNew.count <= Self.fewPairs {
+          compareAll(unmatchedOld, unmatchedNew)
+        } else {
+          lookUpAll(unmatchedOld, unmatchedNew)
+        }
+      }
     }
   }
 
   @inlinable
   mutating func compareAll(
-    _ unmatchedOld: UnmatchedOffsets, _ unmatchedNew: UnmatchedOffsets
+    _ unmatchedOld: UnmatchedOffsets.Buffer, _ unmatchedNew: UnmatchedOffsets.Buffer
   ) {
     var taken: UInt64 = 0
     for inNew in 0..<unmatchedNew.count {
@@ -66,7 +70,7 @@ struct IdentityMatcher<Comparison: IdentityComparison> {
 
   @inlinable
   mutating func lookUpAll(
-    _ unmatchedOld: UnmatchedOffsets, _ unmatchedNew: UnmatchedOffsets
+    _ unmatchedOld: UnmatchedOffsets.Buffer, _ unmatchedNew: UnmatchedOffsets.Buffer
   ) {
     let old = old
     let new = new
@@ -74,8 +78,18 @@ struct IdentityMatcher<Comparison: IdentityComparison> {
       max(unmatchedOld.count, unmatchedNew.count) < UInt32.max,
       "more than \(UInt32.max) elements are unmatched")
     let hasher = IdentityHasher()
-    var table = IdentityTable(count: unmatchedOld.count) {
+    // If hashing is cheap, the new elements are hashed twice, to leave deleted elements out of the
+    // table.
+    let wanted = BitSet(count: Comparison.isBitwise ? 8 * unmatchedNew.count : 0)
+    if Comparison.isBitwise {
+      for inNew in 0..<unmatchedNew.count {
+        wanted.insert(hash: hasher.hash(new + unmatchedNew[inNew], Comparison.self))
+      }
+    }
+    let table = IdentityTable(count: unmatchedOld.count) {
       hasher.hash(old + unmatchedOld[$0], Comparison.self)
+    } isWanted: {
+      !Comparison.isBitwise || wanted.mayContain(hash: $0)
     } areSame: {
       Comparison.areEqual(old + unmatchedOld[$0], old + unmatchedOld[$1])
     }
@@ -110,8 +124,8 @@ struct IdentityMatcher<Comparison: IdentityComparison> {
 
   @inlinable
   mutating func add(
-    _ inOld: Int, _ inNew: Int, _ unmatchedOld: UnmatchedOffsets,
-    _ unmatchedNew: UnmatchedOffsets, isUnchanged: Bool = false
+    _ inOld: Int, _ inNew: Int, _ unmatchedOld: UnmatchedOffsets.Buffer,
+    _ unmatchedNew: UnmatchedOffsets.Buffer, isUnchanged: Bool = false
   ) {
     if matches.isEmpty {
       matches.reserveCapacity(min(unmatchedOld.count, unmatchedNew.count - inNew))

@@ -249,9 +249,34 @@ struct UnmatchedOffsets {
   /// All offsets as a list.
   @inlinable var offsets: [Int] { tail.isEmpty ? scattered : scattered + Array(tail) }
 
+  /// Calls a closure with a buffer of the offsets, for fast access.
   @inlinable
-  subscript(position: Int) -> Int {
-    position < scattered.count
-      ? scattered[position] : position &+ tail.lowerBound &- scattered.count
+  func withBuffer<Result>(_ body: (Buffer) -> Result) -> Result {
+    scattered.withUnsafeBufferPointer { scattered in
+      body(
+        Buffer(
+          scattered: scattered, tailShift: tail.lowerBound - scattered.count, count: count))
+    }
+  }
+
+  /// A buffer of the offsets, which is valid only during `withBuffer(_:)`.
+  @usableFromInline
+  struct Buffer {
+    @usableFromInline let scattered: UnsafeBufferPointer<Int>
+    /// The number to add to a position in the last range.
+    @usableFromInline let tailShift: Int
+    @usableFromInline let count: Int
+
+    @inlinable
+    init(scattered: UnsafeBufferPointer<Int>, tailShift: Int, count: Int) {
+      self.scattered = scattered
+      self.tailShift = tailShift
+      self.count = count
+    }
+
+    @inlinable
+    subscript(position: Int) -> Int {
+      position < scattered.count ? scattered[position] : position &+ tailShift
+    }
   }
 }

@@ -64,8 +64,8 @@ extension SectionedChangeset {
     if !crossings.isEmpty {
       var crossed: [Move] = []
       var crossedUpdates: [Update] = []
-      var left = BitSet(count: deletions.count)
-      var entered = BitSet(count: insertions.count)
+      let left = BitSet(count: deletions.count)
+      let entered = BitSet(count: insertions.count)
       for crossing in crossings {
         let from = deletions[crossing.deletion]
         let to = insertions[crossing.insertion]
@@ -157,7 +157,7 @@ struct UnpairedElements {
     let before = Self.elements(of: old, at: deletions)
     let after = Self.elements(of: new, at: insertions)
     var crossings: [Crossing] = []
-    pairByIdentity(
+    IdentityTable.pair(
       oldCount: before.count, newCount: after.count,
       old: { before[$0].differenceIdentifier }, new: { after[$0].differenceIdentifier }
     ) { deletion, insertion in
@@ -175,19 +175,11 @@ struct UnpairedElements {
     of sections: [Section], at paths: [ElementPath]
   ) -> [Section.Elements.Element] {
     var result: [Section.Elements.Element] = []
-    result.reserveCapacity(paths.count)
-    var next = 0
-    while next < paths.count {
-      let section = paths[next].section
-      let elements = sections[section].elements
-      var index = elements.startIndex
-      var position = 0
-      while next < paths.count && paths[next].section == section {
-        elements.formIndex(&index, offsetBy: paths[next].element - position)
-        position = paths[next].element
-        result.append(elements[index])
-        next += 1
-      }
+    var rest = paths[...]
+    while let section = rest.first?.section {
+      let own = rest.prefix { $0.section == section }
+      result += sections[section].elements.elements(at: own.map(\.element))
+      rest = rest.dropFirst(own.count)
     }
     return result
   }

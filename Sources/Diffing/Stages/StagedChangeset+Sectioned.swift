@@ -54,8 +54,7 @@ extension StagedChangeset where Change == SectionedChangeset, Item: Differentiab
       func rest(of origin: Int) -> Item {
         Item(
           source: old[origin],
-          elements: changeset.sections.removing(
-            pairing.deletedElements(of: origin), from: elements[origin]))
+          elements: elements[origin].removing(at: pairing.deletedElements(of: origin)))
       }
       return switch stage {
       case 0:

@@ -171,7 +171,7 @@ extension StagedChangeset where Change == Changeset {
         }
         renewed = data
       }
-      return stage == 0 ? data : changeset.removing(changeset.deletions, from: data)
+      return stage == 0 ? data : data.removing(at: changeset.deletions)
     }
   }
 }
