@@ -63,16 +63,18 @@ let package = Package(
         "SwappablePrimitives", "Diffing", "ChangeDescriptions", "ObservableCollections",
         "SwappableSources", "FileWatching",
       ]),
+    // What is the same for all databases.
+    module("SQLSources", ["SwappablePrimitives", "Diffing", "ObservableCollections"]),
     module(
       "SQLiteSources",
       [
-        "SwappablePrimitives", "Diffing", "ObservableCollections", "SwappableSources",
-        "FileWatching", "SwappableSQLite3",
+        "SwappablePrimitives", "Diffing", "ObservableCollections", "SQLSources", "FileWatching",
+        "SwappableSQLite3",
       ]),
     // libpq is loaded at run time: neither the build nor users of other modules need it.
     module(
       "PostgresSources",
-      ["SwappablePrimitives", "Diffing", "ObservableCollections", "SwappableSources"]),
+      ["SwappablePrimitives", "Diffing", "ObservableCollections", "SQLSources"]),
     module(
       "RemoteSources",
       [
@@ -112,7 +114,7 @@ let package = Package(
       name: "livelist",
       dependencies: [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions",
-        "ObservableCollections", "SwappableSources", "FileWatching", "FileSources",
+        "ObservableCollections", "SwappableSources", "FileWatching", "FileSources", "SQLSources",
         "SQLiteSources", "PostgresSources", "RemoteSources", "Synchronizers", "TerminalViews",
       ],
       swiftSettings: settings),
@@ -211,15 +213,15 @@ let package = Package(
       "SQLiteSourcesTests",
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "SwappableSources", "FileWatching", "FileSources", "SQLiteSources", "DataSourceTesting",
-        "SwappableSQLite3", "TestHelper", "TestSupport", "TestTags",
+        "SwappableSources", "FileWatching", "FileSources", "SQLSources", "SQLiteSources",
+        "DataSourceTesting", "SwappableSQLite3", "TestHelper", "TestSupport", "TestTags",
       ]),
     tests(
       "PostgresSourcesTests",
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "SwappableSources", "PostgresSources", "DataSourceTesting", "TestHelper", "TestSupport",
-        "TestTags",
+        "SwappableSources", "SQLSources", "PostgresSources", "DataSourceTesting", "TestHelper",
+        "TestSupport", "TestTags",
       ]),
     tests(
       "RemoteSourcesTests",

@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Diffing
 import ObservableCollections
+import SQLSources
 import TestSupport
 import TestTags
 import Testing
@@ -63,7 +64,7 @@ import Testing
   }
 
   @Test func `a quotation mark is doubled also before a combining character`() {
-    #expect(Array(PostgresText.quoted("a\"\u{301}").utf8) == Array("\"a\"\"\u{301}\"".utf8))
+    #expect(Array(SQLText.quoted("a\"\u{301}").utf8) == Array("\"a\"\"\u{301}\"".utf8))
     #expect(Array(PostgresText.literal("a'\u{301}").utf8) == Array("'a''\u{301}'".utf8))
     #expect(Array(PostgresText.literal("\\\u{301}").utf8) == Array("E'\\\\\u{301}'".utf8))
   }

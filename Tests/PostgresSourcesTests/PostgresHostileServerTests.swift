@@ -1,7 +1,7 @@
 import Foundation
 import ObservableCollections
+import SQLSources
 import SwappablePrimitives
-import SwappableSources
 import TestSupport
 import Testing
 
@@ -256,7 +256,7 @@ struct PostgresHostileServerTests {
         }))
     let pool = try makePool(server.connectionString, options: Self.options)
     let query = LiveQuery<Item>(pool: pool, query: try Self.makeLimitedQuery()) { try Item($0) }
-    let error = await #expect(throws: LiveQueryError.self) {
+    let error = await #expect(throws: LiveQueryError<PostgresError>.self) {
       _ = try await query.update(.everything) { Snapshot([]) }
     }
     #expect(
@@ -325,10 +325,11 @@ struct PostgresHostileServerTests {
 
   /// Reads a value in all ways. Only a crash is an error.
   private func check(type: UInt32, _ bytes: [UInt8]) throws {
-    let batch = RowBatch(
-      columns: PostgresColumns(names: ["v"], types: [PostgresType(rawValue: type)]),
-      cells: [.init(offset: 0, count: Int32(bytes.count))], bytes: bytes)
-    let row = PostgresRow(batch: batch, start: 0)
+    var rows = RowBatches<PostgresRow>(columns: ResultColumns(["v"], types: [type]))
+    rows.cells = [.init(offset: 0, count: Int32(bytes.count))]
+    rows.bytes = bytes
+    rows.endRow()
+    let row = rows.onlyRow
     _ = (row[0], row.description, row.hashValue, row[0].parameterText)
     for read: (PostgresRow) throws -> Any? in [
       { try $0.value(at: 0, as: Int8?.self) }, { try $0.value(at: 0, as: Bool?.self) },
@@ -344,7 +345,7 @@ struct PostgresHostileServerTests {
       }
     }
     var writer = SortKeyWriter()
-    for kind in [KeyedPlan.Order.Kind.integer, .floatingPoint, .numeric, .bytes, .time] {
+    for kind in [IncrementalPlan.Order.Kind.integer, .floatingPoint, .numeric, .bytes, .time] {
       writer.removeAll()
       bytes.withUnsafeBytes { writer.add($0, as: kind) }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import SQLSources
 import Testing
 
 @testable import PostgresSources
@@ -69,7 +70,7 @@ import Testing
   }
 
   @Test func `names and literals are quoted`() {
-    #expect(PostgresText.quoted("a\"b; DROP") == "\"a\"\"b; DROP\"")
+    #expect(SQLText.quoted("a\"b; DROP") == "\"a\"\"b; DROP\"")
     #expect(PostgresText.literal("it's") == "'it''s'")
     #expect(PostgresText.literal("a\\b'") == "E'a\\\\b'''")
   }

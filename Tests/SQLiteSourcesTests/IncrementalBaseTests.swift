@@ -2,6 +2,7 @@ import SwappablePrimitives
 import TestSupport
 import Foundation
 import ObservableCollections
+import SQLSources
 import Synchronization
 import TestTags
 import Testing
@@ -145,7 +146,7 @@ import Testing
       return try row.decode()
     }
     func run() -> SQLiteError? {
-      do throws(LiveQueryError) {
+      do throws(LiveQueryError<SQLiteError>) {
         let change = try query.update(including: .ownCommits, client: nil) {
           contents.collection.snapshot
         }

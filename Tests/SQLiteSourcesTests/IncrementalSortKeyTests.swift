@@ -1,5 +1,5 @@
 import DataSourceTesting
-import SwappableSources
+import SQLSources
 import Testing
 
 @testable import SQLiteSources
@@ -55,7 +55,7 @@ import Testing
     let expected = try memory.query(
       "SELECT id FROM t ORDER BY \(order.joined(separator: ", ")), id"
     ) { try $0.value(at: 0, as: Int64.self) }
-    var index = RowIndex(isByRowid: false)
+    var index = ResultIndex(isByIdentity: false)
     try memory.withDatabase { database throws(SQLiteError) in
       try database.withStatement("SELECT \(selected), id FROM t ORDER BY id * 7919 % 101", []) {
         statement throws(SQLiteError) in
@@ -64,20 +64,19 @@ import Testing
           writer.write(keys, of: statement)
           guard let key = index.makeKey(writer), let rowid = statement.integer(at: keys.count)
           else { continue }
-          index.insert(.init(rowid: rowid, fingerprint: RowFingerprint(), key: key))
+          index.insert(
+            .init(identity: SortKey(rowid), order: key, fingerprint: RowFingerprint()))
         }
       }
     }
-    var found: [Int64] = []
-    index.forEachPlace { found.append($0) }
-    #expect(found == expected)
     // The same rows, sorted together.
-    let all = RowIndex(index.rows, keysOf: index) { _ in }
-    found = []
-    all.forEachPlace { found.append($0) }
-    #expect(found == expected)
+    let rows = Array(index.rows)
+    let order = index.sorted(rows)
+    #expect(order.map { rows[$0].identity.integer } == expected)
+    let merged = index.merging(removed: rows, added: rows, order: order)
     for (offset, rowid) in expected.enumerated() {
-      #expect(index.row(rowid).map { index.offset(of: $0) } == offset)
+      #expect(index.row(SortKey(rowid)).map { index.offset(of: $0) } == offset)
+      #expect(merged.row(SortKey(rowid)).map { merged.offset(of: $0) } == offset)
     }
   }
 

@@ -1,5 +1,6 @@
 import Diffing
 import ObservableCollections
+import SQLSources
 import SQLiteSources
 import Testing
 
@@ -51,7 +52,7 @@ final class LiveQueryHarness {
   @discardableResult
   func run(including changes: UnreadChanges.Extent) -> SQLiteError? {
     let change: SourceFeed<Record>.Contents
-    do throws(LiveQueryError) {
+    do throws(LiveQueryError<SQLiteError>) {
       change = try query.update(including: changes, client: nil) {
         contents.collection.snapshot
       }

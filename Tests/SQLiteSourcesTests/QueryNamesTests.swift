@@ -1,4 +1,5 @@
 import DataSourceTesting
+import SQLSources
 import TestSupport
 import Testing
 

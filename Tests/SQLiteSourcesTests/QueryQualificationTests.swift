@@ -1,4 +1,5 @@
 import ObservableCollections
+import SQLSources
 import Testing
 
 @testable import SQLiteSources

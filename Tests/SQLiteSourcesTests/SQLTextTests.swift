@@ -1,4 +1,4 @@
-import SwappableSources
+import SQLSources
 import Testing
 
 @testable import SQLiteSources

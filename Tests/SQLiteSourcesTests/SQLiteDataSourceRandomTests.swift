@@ -1,5 +1,5 @@
 import DataSourceTesting
-import SwappableSources
+import SQLSources
 import TestSupport
 import Foundation
 import ObservableCollections

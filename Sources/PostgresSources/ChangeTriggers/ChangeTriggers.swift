@@ -1,3 +1,5 @@
+import SQLSources
+
 /// The SQL of the change triggers, which record the keys that were written.
 ///
 /// - Statement-level triggers on each table call one function for the table. It adds one row to the table
@@ -79,7 +81,7 @@ enum ChangeTriggers {
     var body: String?
 
     var quotedName: String {
-      "\(PostgresText.quoted(schema)).\(PostgresText.quoted(name))"
+      "\(SQLText.quoted(schema)).\(SQLText.quoted(name))"
     }
 
     /// The name for messages.
@@ -215,7 +217,7 @@ enum ChangeTriggers {
 
   /// The statements that let a role read the records.
   static func readerSQL(_ role: String) -> String {
-    let role = PostgresText.quoted(role)
+    let role = SQLText.quoted(role)
     return """
       GRANT USAGE ON SCHEMA swappable TO \(role);
       GRANT SELECT ON swappable.record, swappable.epoch TO \(role);
@@ -226,7 +228,7 @@ enum ChangeTriggers {
 
   /// The statements that let the owner of other tables install triggers.
   static func ownerSQL(_ role: String) -> String {
-    let role = PostgresText.quoted(role)
+    let role = SQLText.quoted(role)
     return """
       GRANT USAGE, CREATE ON SCHEMA swappable TO \(role);
       GRANT SELECT, INSERT ON swappable.record TO \(role);
@@ -245,7 +247,7 @@ enum ChangeTriggers {
   ///
   /// - Parameter function: The name of the function, which no trigger of another table calls.
   static func installSQL(_ table: Table, function: String, wakesReaders: Bool) -> String {
-    let name = "swappable.\(PostgresText.quoted(function))"
+    let name = "swappable.\(SQLText.quoted(function))"
     let body = body(table, wakesReaders: wakesReaders)
     // The name of a column may contain the mark that ends the body.
     var mark = "$function$"
@@ -260,7 +262,7 @@ enum ChangeTriggers {
       """
     ]
     lines += table.triggers.map {
-      "DROP TRIGGER \(PostgresText.quoted($0)) ON \(table.quotedName)"
+      "DROP TRIGGER \(SQLText.quoted($0)) ON \(table.quotedName)"
     }
     let transitions =
       table.recordedColumns.isEmpty && table.hasForeignChild
@@ -416,7 +418,7 @@ enum ChangeTriggers {
                 RETURNING at INTO stamp;
         """
     }
-    let columns = table.recordedColumns.map(PostgresText.quoted)
+    let columns = table.recordedColumns.map(SQLText.quoted)
     let names = columns.indices.map { "k\($0)" }
     // If a column does not exist any more, its name refers to the constant.
     let constants = columns.map { "false AS \($0)" }.joined(separator: ", ")
@@ -452,9 +454,9 @@ enum ChangeTriggers {
   /// The statements that remove the triggers of a table, and its function.
   static func uninstallSQL(_ table: Table) -> String {
     let triggers = table.triggers.map {
-      "DROP TRIGGER \(PostgresText.quoted($0)) ON \(table.quotedName)"
+      "DROP TRIGGER \(SQLText.quoted($0)) ON \(table.quotedName)"
     }
-    let function = table.function.map { ["DROP FUNCTION swappable.\(PostgresText.quoted($0))()"] }
+    let function = table.function.map { ["DROP FUNCTION swappable.\(SQLText.quoted($0))()"] }
     return (triggers + (function ?? [])).joined(separator: ";\n")
   }
 

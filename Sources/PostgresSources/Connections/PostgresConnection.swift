@@ -1,3 +1,4 @@
+import SQLSources
 import SwappablePrimitives
 
 /// A connection to a PostgreSQL server, for any task.
@@ -328,7 +329,7 @@ public final class PostgresConnection: Sendable {
       }
       session.onLoss { continuation.finish(throwing: $0) }
       try await session.run(
-        "LISTEN \(PostgresText.quoted(channel))", receiver: ResultReceiver())
+        "LISTEN \(SQLText.quoted(channel))", receiver: ResultReceiver())
     }
     return stream
   }

@@ -1,3 +1,5 @@
+package import SQLSources
+
 /// An error of a PostgreSQL server, a connection, a statement, its arguments or its rows.
 ///
 /// The description is one line. It names the problem, the server's code (SQLSTATE), the SQL, and an instruction that
@@ -117,20 +119,6 @@ public struct PostgresError: Error, Sendable, Hashable {
     return copy
   }
 
-  /// Creates the error of a row that cannot be mapped.
-  ///
-  /// - Parameters:
-  ///   - error: The error of the closure that makes an element from a row.
-  ///   - row: The offset of the row in the result.
-  init(mapping error: any Error, row: Int) {
-    self =
-      error as? PostgresError
-      ?? PostgresError(
-        .decoding, "a row cannot be mapped to an element: \(error)",
-        help: "change the query or the closure that maps its rows")
-    self.row = row
-  }
-
   /// A Boolean value that indicates whether a transaction that failed with this error can succeed when it runs again.
   public var isRetryable: Bool { code == .serialization || code == .deadlock }
 
@@ -145,6 +133,12 @@ public struct PostgresError: Error, Sendable, Hashable {
   }
 }
 
+extension PostgresError: SQLError {
+  package init(kind: RowErrorKind, _ message: String, help: String) {
+    self.init(Code(rawValue: kind.rawValue) ?? .other, message, help: help)
+  }
+}
+
 extension PostgresError: CustomStringConvertible {
   /// The error, its location and its help, on one line.
   public var description: String {
@@ -154,12 +148,12 @@ extension PostgresError: CustomStringConvertible {
     if let row { text += " in row \(row + 1)" }
     if let server { text += " at \(server)" }
     if let sql {
-      text += ", SQL: \(PostgresText.redacted(PostgresText.oneLine(sql)))"
+      text += ", SQL: \(PostgresText.redacted(SQLText.oneLine(sql)))"
       if let offset {
         text += ", at \(PostgresText.redacted(PostgresText.position(of: offset, in: sql)))"
       }
     }
-    return PostgresText.oneLine(text, limit: .max) + "; " + help
+    return SQLText.oneLine(text, limit: .max) + "; " + help
   }
 }
 

@@ -1,5 +1,4 @@
-import SwappablePrimitives
-import SwappableSources
+package import SQLSources
 
 /// One row of a result, with values by name and by position.
 ///
@@ -9,15 +8,15 @@ import SwappableSources
 ///
 /// A row is a copy: it stays the same when the database changes.
 public struct PostgresRow: Sendable {
-  fileprivate let batch: RowBatch
-  fileprivate let start: Int
+  private let batch: RowBatch<PostgresCell>
+  private let start: Int
 
-  init(batch: RowBatch, start: Int) {
+  package init(batch: RowBatch<PostgresCell>, start: Int) {
     self.batch = batch
     self.start = start
   }
 
-  var columns: PostgresColumns { batch.columns }
+  package var columns: ResultColumns { batch.columns }
 
   /// The values in the order of the columns. Each access decodes them anew.
   ///
@@ -28,7 +27,7 @@ public struct PostgresRow: Sendable {
   public var columnNames: [String] { columns.names }
 
   /// The types of the columns, in order.
-  public var columnTypes: [PostgresType] { columns.types }
+  public var columnTypes: [PostgresType] { columns.types.map(PostgresType.init(rawValue:)) }
 
   /// The number of columns.
   public var count: Int { columns.names.count }
@@ -39,7 +38,7 @@ public struct PostgresRow: Sendable {
       position >= 0 && position < count,
       "column \(position) is out of range 0..<\(count)")
     return batch.withText(at: start + position) { text in
-      text.map { PostgresValue($0, type: columns.types[position]) } ?? .null
+      text.map { PostgresValue($0, type: columns.type(at: position)) } ?? .null
     }
   }
 
@@ -67,7 +66,7 @@ public struct PostgresRow: Sendable {
   public func value<Value: PostgresValueConvertible>(
     _ name: String, as type: Value.Type = Value.self
   ) throws(PostgresError) -> Value {
-    try value(at: try position(of: name), as: type)
+    try value(at: try requiredPosition(of: name), as: type)
   }
 
   /// Reads the value at a position. Traps if the position is not in `0..<count`.
@@ -80,13 +79,15 @@ public struct PostgresRow: Sendable {
     at position: Int, as type: Value.Type = Value.self
   ) throws(PostgresError) -> Value {
     guard let value = Value(postgresValue: self[position]) else {
-      throw mismatch(at: position, wanted: "\(type)")
+      throw mismatchError(at: position, wanted: "\(type)")
     }
     return value
   }
 }
 
-extension PostgresRow {
+extension PostgresRow: SQLRow {
+  package typealias Failure = PostgresError
+
   /// Returns the bytes of a value that is not UTF-8, or `nil` for any other value.
   ///
   /// Only a database without an encoding has such values.
@@ -95,33 +96,6 @@ extension PostgresRow {
       guard let text, text.contains(where: { $0 >= 0x80 }) else { return nil }
       return String(validating: text, as: UTF8.self) == nil ? Array(text) : nil
     }
-  }
-
-  func position(of name: String) throws(PostgresError) -> Int {
-    guard let position = columns.position(of: name) else {
-      throw PostgresError(
-        .noColumn, "there is no column \"\(name)\"",
-        help: "the columns are "
-          + PostgresText.oneLine(
-            columns.names.map { "\"\($0)\"" }.joined(separator: ", "), limit: 2000)
-          + "; name one of these, or select it with AS \"\(name)\"")
-    }
-    return position
-  }
-
-  func mismatch(at position: Int, wanted: String) -> PostgresError {
-    let name = columns.names[position]
-    let value = self[position]
-    if value.isNull {
-      return PostgresError(
-        .unexpectedNull, "column \"\(name)\" is NULL, but a value of type \(wanted) is required",
-        help: "make the type optional, or select COALESCE(\"\(name)\", …)")
-    }
-    let shown = PostgresText.oneLine(String(value.description.prefix(200)), limit: 40)
-    return PostgresError(
-      .typeMismatch,
-      "column \"\(name)\" holds \(value.typeName) \(shown), which is not a value of type \(wanted)",
-      help: "change the type, or select CAST(\"\(name)\" AS …)")
   }
 }
 
@@ -144,63 +118,22 @@ extension PostgresRow: CustomStringConvertible {
   }
 }
 
-/// The names and types of a result's columns, shared by its rows.
-final class PostgresColumns: Sendable, Equatable {
-  let names: [String]
-  let types: [PostgresType]
-  private let positions: [String: Int]
-
-  init(names: [String], types: [PostgresType]) {
-    self.names = names
-    self.types = types
-    positions = Dictionary(zip(names, names.indices)) { first, _ in first }
-  }
-
-  func position(of name: String) -> Int? {
-    // Comparing a few short names is faster than hashing one. Two equal strings can be two names.
-    if names.count > 8, let position = positions[name], names[position].hasSameBytes(as: name) {
-      return position
-    }
-    return names.firstIndex(where: name.hasSameBytes)
-  }
-
-  /// The first name that two columns share.
-  var duplicate: String? {
-    var seen: Set<ByteString> = []
-    return names.first { !seen.insert(ByteString($0)).inserted }
-  }
-
-  static func == (left: PostgresColumns, right: PostgresColumns) -> Bool {
-    left === right
-      || left.types == right.types
-        && left.names.elementsEqual(right.names) { $0.hasSameBytes(as: $1) }
-  }
+extension ResultColumns {
+  func type(at position: Int) -> PostgresType { PostgresType(rawValue: types[position]) }
 }
 
-/// The texts of some rows, which are decoded when they are read.
-///
-/// A row keeps its whole batch alive. Batches are therefore small.
-final class RowBatch: Sendable {
-  /// The location of a text in the bytes of the batch, or NULL.
-  struct Cell: Sendable {
-    var offset: UInt32
-    /// The number of bytes, or -1 for NULL.
-    var count: Int32
-  }
+/// The location of a text in the bytes of its batch, or NULL.
+package struct PostgresCell: Sendable {
+  var offset: UInt32
+  /// The number of bytes, or -1 for NULL.
+  var count: Int32
+}
 
-  let columns: PostgresColumns
-  private let cells: [Cell]
-  private let bytes: [UInt8]
-
-  init(columns: PostgresColumns, cells: [Cell], bytes: [UInt8]) {
-    self.columns = columns
-    self.cells = cells
-    self.bytes = bytes
-  }
-
-  /// Calls a closure with the text of a cell, or with `nil` for NULL. The cells of all rows are numbered
-  /// consecutively.
-  func withText<Result>(at position: Int, _ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
+extension RowBatch<PostgresCell> {
+  /// Calls a closure with the text of a cell, or with `nil` for NULL.
+  fileprivate func withText<Result>(
+    at position: Int, _ body: (UnsafeRawBufferPointer?) -> Result
+  ) -> Result {
     let cell = cells[position]
     guard cell.count >= 0 else { return body(nil) }
     return bytes.withUnsafeBytes { bytes in
@@ -231,7 +164,7 @@ struct ReceivedRow {
   }
 
   /// The hash of the values of the first columns.
-  func fingerprint(_ emptyHasher: RowHasher, columns: PostgresColumns) -> RowFingerprint {
+  func fingerprint(_ emptyHasher: RowHasher, columns: ResultColumns) -> RowFingerprint {
     var hasher = emptyHasher
     for position in 0..<columns.names.count {
       if let text = text(at: position) {
@@ -244,70 +177,21 @@ struct ReceivedRow {
   }
 }
 
-/// Copies rows into batches.
-struct RowBatches: Sendable {
-  private static let size = 128
-
-  let columns: PostgresColumns
-  private var batches: [RowBatch?] = []
-  private var cells: [RowBatch.Cell] = []
-  private var bytes: [UInt8] = []
-  private(set) var count = 0
-  private var sealedCount = 0
-  private var sealedByteCount = 0
-  /// The number of rows in the batches before each batch.
-  private var starts: [Int] = []
-
-  init(columns: PostgresColumns) {
-    self.columns = columns
-  }
-
-  /// The number of bytes that the rows take.
-  var byteCount: Int { sealedByteCount + openByteCount }
-
-  private var openByteCount: Int {
-    bytes.count + cells.count * MemoryLayout<RowBatch.Cell>.stride
-  }
-
+extension RowBatches<PostgresRow> {
   /// Copies the first columns of a row.
-  mutating func append(_ row: ReceivedRow) {
+  ///
+  /// - Returns: The number of the row.
+  @discardableResult
+  mutating func append(_ row: ReceivedRow) -> Int {
     for position in 0..<columns.names.count {
       guard let text = row.text(at: position) else {
-        cells.append(RowBatch.Cell(offset: 0, count: -1))
+        cells.append(PostgresCell(offset: 0, count: -1))
         continue
       }
       // A value of the server is smaller than 1 GB, and a batch ends soon after 1 MB.
-      cells.append(RowBatch.Cell(offset: UInt32(bytes.count), count: Int32(text.count)))
+      cells.append(PostgresCell(offset: UInt32(bytes.count), count: Int32(text.count)))
       bytes.append(contentsOf: text)
     }
-    count += 1
-    if count - sealedCount >= Self.size || bytes.count > 1 << 20 { seal() }
-  }
-
-  /// Ends the last batch. Copied rows can be read from then on.
-  mutating func seal() {
-    guard count > sealedCount else { return }
-    batches.append(RowBatch(columns: columns, cells: cells, bytes: bytes))
-    starts.append(sealedCount)
-    sealedCount = count
-    sealedByteCount += openByteCount
-    cells = []
-    bytes = []
-  }
-
-  /// Passes each row to a closure, in order, and releases each batch after its last row.
-  mutating func consume<Failure: Error>(
-    _ body: (_ row: PostgresRow) throws(Failure) -> Void
-  ) throws(Failure) {
-    seal()
-    for index in batches.indices {
-      let end = index + 1 < starts.count ? starts[index + 1] : count
-      if let batch = batches[index] {
-        for row in 0..<end - starts[index] {
-          try body(PostgresRow(batch: batch, start: row * columns.names.count))
-        }
-      }
-      batches[index] = nil
-    }
+    return endRow()
   }
 }

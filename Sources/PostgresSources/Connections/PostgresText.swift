@@ -1,24 +1,13 @@
+import SQLSources
 import SwappablePrimitives
 
 /// Functions on SQL and on messages.
 enum PostgresText {
-  /// Returns a name in quotes, which the server reads as nothing but a name.
-  static func quoted(_ name: String) -> String {
-    "\"" + name.doubling("\"") + "\""
-  }
-
   /// Returns text as a literal of SQL, for statements that cannot have arguments.
   static func literal(_ text: String) -> String {
     let doubled = text.doubling("'")
     guard text.utf8.contains(UInt8(ascii: "\\")) else { return "'\(doubled)'" }
     return "E'\(doubled.doubling("\\"))'"
-  }
-
-  /// Returns text with each run of white space as one space, cut off after `limit` characters.
-  static func oneLine(_ text: String, limit: Int = 500) -> String {
-    let words = text.split { $0.isWhitespace || $0.isNewline || $0 == "\0" }
-    let line = words.joined(separator: " ")
-    return line.count > limit ? line.prefix(limit) + "…" : line
   }
 
   /// Returns SQL without passwords: strings after the word PASSWORD, and connection strings.
@@ -49,13 +38,10 @@ enum PostgresText {
 
   /// Describes the position of a character, for messages.
   static func position(of offset: Int, in sql: String) -> String {
-    let before = sql.unicodeScalars.prefix(offset)
-    let line = before.count { $0 == "\n" } + 1
-    let column = before.reversed().prefix { $0 != "\n" }.count + 1
-    let rest = oneLine(
-      String(String.UnicodeScalarView(sql.unicodeScalars.dropFirst(offset))), limit: 20)
-    let place = line == 1 ? "column \(column)" : "line \(line), column \(column)"
-    return rest.isEmpty ? place : "\(place) («\(rest)»)"
+    let scalars = sql.unicodeScalars
+    return SQLText.position(
+      after: scalars.prefix(offset), newline: "\n",
+      rest: String(String.UnicodeScalarView(scalars.dropFirst(offset))))
   }
 
   /// Returns the first word in upper case, after space, comments, parentheses and semicolons.

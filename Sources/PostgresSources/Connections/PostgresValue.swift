@@ -91,7 +91,7 @@ public enum PostgresValue: Sendable {
   }
 
   /// The name of the kind of the value, for messages.
-  var typeName: String {
+  package var typeName: String {
     switch self {
     case .null: "NULL"
     case .boolean: "the boolean"

@@ -1,4 +1,4 @@
-import SwappableSources
+import SQLSources
 
 /// Receives the results of one operation, on the queue of its session.
 ///
@@ -20,19 +20,17 @@ class ResultReceiver: @unchecked Sendable {
     commandCount = library.commandTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
   }
 
-  static func columns(_ library: LibPQ, _ result: LibPQ.Result) -> PostgresColumns {
+  static func columns(_ library: LibPQ, _ result: LibPQ.Result) -> ResultColumns {
     let count = library.fieldCount(result)
-    return PostgresColumns(
-      names: (0..<count).map {
-        library.fieldName(result, $0).map { String(cString: $0) } ?? ""
-      },
-      types: (0..<count).map { PostgresType(rawValue: library.fieldType(result, $0)) })
+    return ResultColumns(
+      (0..<count).map { library.fieldName(result, $0).map { String(cString: $0) } ?? "" },
+      types: (0..<count).map { library.fieldType(result, $0) })
   }
 }
 
 /// Copies all rows of a result.
 final class RowReceiver: ResultReceiver, @unchecked Sendable {
-  private(set) var rows: RowBatches?
+  private(set) var rows: RowBatches<PostgresRow>?
   private let byteLimit: Int
 
   init(byteLimit: Int = PostgresQuery.byteLimit) {
@@ -42,7 +40,7 @@ final class RowReceiver: ResultReceiver, @unchecked Sendable {
   override func receive(_ library: LibPQ, _ result: LibPQ.Result) -> PostgresError? {
     // A result without rows ends the rows of a statement, or is a statement without rows.
     let columns = rows?.columns ?? Self.columns(library, result)
-    var rows = rows.take() ?? RowBatches(columns: columns)
+    var rows = rows.take() ?? RowBatches<PostgresRow>(columns: columns)
     for row in 0..<library.rowCount(result) {
       rows.append(ReceivedRow(library, result, row: row))
     }
@@ -63,7 +61,7 @@ final class RowReceiver: ResultReceiver, @unchecked Sendable {
 /// Copies the types of a statement's arguments.
 final class DescriptionReceiver: ResultReceiver, @unchecked Sendable {
   private(set) var argumentTypes: [PostgresType] = []
-  private(set) var columns: PostgresColumns?
+  private(set) var columns: ResultColumns?
 
   override func receiveCommand(_ library: LibPQ, _ result: LibPQ.Result) {
     argumentTypes = (0..<library.parameterCount(result)).map {

@@ -1,13 +1,7 @@
 import Diffing
 import ObservableCollections
+import SQLSources
 import SwappablePrimitives
-
-/// An error of a live query. Its result stays as it was.
-struct LiveQueryError: Error {
-  let error: PostgresError
-  /// The interval after which the data source tries again, or `nil` if it waits for a change.
-  var retryInterval: Duration?
-}
 
 /// The reason for a read, from weak to strong.
 enum ReadRequest: Int, Sendable, Comparable {
@@ -55,10 +49,10 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   private let query: PostgresQuery
   private let map: @Sendable (PostgresRow) throws -> Element
   private var analysis: QueryAnalysis?
-  /// The plan for which `keyed` was filled, or `nil` if `refetch` maintains the result.
-  private var plan: KeyedPlan?
-  private var keyed = KeyedResult<Element>()
-  private var refetch = FullRefetch<Element>()
+  /// The plan by which `incremental` maintains the result, or `nil` if `refetch` does.
+  private var plan: IncrementalPlan?
+  private var incremental = IncrementalResult<Element, PostgresRow>()
+  private var refetch = FullRefetch<Element, PostgresRow>()
   private var held: Held?
   /// The state at the last read of the whole result.
   private var lastFullState: String?
@@ -97,7 +91,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   /// - Parameter shown: A closure that returns the current elements.
   func update(
     _ request: ReadRequest, _ shown: () -> Snapshot<Element>
-  ) async throws(LiveQueryError) -> SourceFeed<Element>.Contents {
+  ) async throws(LiveQueryError<PostgresError>) -> SourceFeed<Element>.Contents {
     do throws(PostgresError) {
       let change = try await pool.withConnection { connection throws(PostgresError) in
         running.withLock { $0 = connection }
@@ -140,8 +134,8 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   /// The rows of a read, before they are mapped.
   private enum Rows {
     case unchanged
-    case all(ReadRows)
-    case keyed(KeyedReceiver)
+    case all(RefetchedRows<PostgresRow>)
+    case changed(ResultChange<PostgresRow>)
   }
 
   private func read(
@@ -168,8 +162,6 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
         }
       }
     } catch {
-      // The connection may be lost after the rows have arrived, before the transaction has ended.
-      if case .keyed(let receiver) = rows { keyed.index = receiver.takeIndex() }
       lastFullStateRead = nil
       throw error
     }
@@ -178,21 +170,16 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       self.analysis = nil
       return try await read(connection, .everything, shown)
     }
-    let change: SourceFeed<Element>.Contents
-    switch rows {
-    case .unchanged: change = .same
-    case .all(let rows): change = try refetch.apply(rows, map)
-    case .keyed(let receiver):
-      // The index comes back also if a row cannot be mapped.
-      let delta = receiver.finish()
-      keyed.index = receiver.takeIndex()
-      guard let delta else { throw .noRows(query) }
-      change = try keyed.apply(delta, shown, map)
-    }
+    let contents: SourceFeed<Element>.Contents =
+      switch rows {
+      case .unchanged: .same
+      case .all(let rows): try refetch.apply(rows, map)
+      case .changed(let change): try incremental.apply(change, shown, map)
+      }
     // Store the state only after the rows were mapped. Until then, the known rows are older.
     held = now
     if let state = lastFullStateRead.take() { lastFullState = state }
-    return change
+    return contents
   }
 
   private var lastFullStateRead: String?
@@ -214,11 +201,10 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       lastFullState = nil
       analysis = new
       if new.isRecorded { await maintain(session) }
-      let newPlan = new.isRecorded ? try? new.keyed.get() : nil
+      let newPlan = new.isRecorded ? try? new.plan.get() : nil
       guard newPlan != plan else { return }
       plan = newPlan
-      keyed = KeyedResult()
-      refetch = FullRefetch()
+      (incremental, refetch) = (IncrementalResult(), FullRefetch())
     }
   }
 
@@ -346,7 +332,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     case .none: return .nothing
     case .many: return .all
     case .keys(let keys):
-      guard plan != nil, keys.count <= max(256, keyed.index.count / 16) else { return .all }
+      guard plan != nil, keys.count <= max(256, incremental.index.count / 16) else { return .all }
       return .keys(keys)
     }
   }
@@ -354,12 +340,12 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   private func readAll(_ session: PostgresSession) async throws(PostgresError) -> Rows {
     counts.all += 1
     guard let plan else {
-      let receiver = RefetchReceiver(query: query, known: refetch.known)
+      let receiver = RefetchReceiver(query: query, known: refetch)
       try await session.run(query.sql, query.arguments, receiver: receiver)
       guard let rows = receiver.rows else { throw .noRows(query) }
       return .all(rows)
     }
-    return try await readKeyed(plan, nil, query.sql, query.arguments, session)
+    return try await readRows(plan, nil, query.sql, query.arguments, session)
   }
 
   private func readKeys(
@@ -371,22 +357,17 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       PostgresValue.array(
         Array(Set(keys.map { $0.indices.contains(part) ? $0[part] : .null })))
     }
-    return try await readKeyed(plan, keys, plan.sql, query.arguments + arguments, session)
+    return try await readRows(plan, keys, plan.sql, query.arguments + arguments, session)
   }
 
-  private func readKeyed(
-    _ plan: KeyedPlan, _ keys: [[PostgresValue]]?, _ sql: String, _ arguments: [PostgresValue],
-    _ session: PostgresSession
+  private func readRows(
+    _ plan: IncrementalPlan, _ keys: [[PostgresValue]]?, _ sql: String,
+    _ arguments: [PostgresValue], _ session: PostgresSession
   ) async throws(PostgresError) -> Rows {
-    let receiver = KeyedReceiver(
-      query: query, plan: plan, index: keyed.takeIndex(), columns: keyed.columns, keys: keys)
-    do throws(PostgresError) {
-      try await session.run(sql, arguments, receiver: receiver)
-    } catch {
-      keyed.index = receiver.takeIndex()
-      throw error
-    }
-    return .keyed(receiver)
+    let receiver = IncrementalReceiver(query: query, plan: plan, known: incremental, keys: keys)
+    try await session.run(sql, arguments, receiver: receiver)
+    guard let change = receiver.finish() else { throw .noRows(query) }
+    return .changed(change)
   }
 
   // MARK: Explanation and errors
@@ -403,18 +384,18 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     }
   }
 
-  private func failure(_ error: PostgresError) -> LiveQueryError {
+  private func failure(_ error: PostgresError) -> LiveQueryError<PostgresError> {
     var error = error.located(server: nil, sql: error.endsConnection ? nil : query.sql)
     if error.code == .readOnly { error.help = "use a query that only reads in a data source" }
     switch error.code {
     case .decoding, .unexpectedNull, .typeMismatch, .noColumn, .duplicateColumn, .notAQuery,
       .tooLarge, .noClientLibrary, .connectionString:
       // Only a change of the rows can help.
-      return LiveQueryError(error: error)
+      return LiveQueryError(error)
     default:
       failures += 1
       return LiveQueryError(
-        error: error, retryInterval: Backoff.connections.pause(after: failures))
+        error, retryInterval: Backoff.connections.pause(after: failures))
     }
   }
 }

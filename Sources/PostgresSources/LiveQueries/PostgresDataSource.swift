@@ -1,8 +1,8 @@
 public import Diffing
 import Dispatch
 public import ObservableCollections
+import SQLSources
 import SwappablePrimitives
-import SwappableSources
 
 /// The live result of a query on a PostgreSQL database.
 ///
@@ -172,7 +172,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
       if recorded.map({ !$0.isDisjoint(with: tables) }) ?? true { requestRead(.change) }
     case .failed(let error):
       state.withLock { $0.monitorFailure = error }
-      feed.show(PostgresDataSource.state(of: error))
+      feed.show(error.sourceState)
     }
   }
 
@@ -210,8 +210,8 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     guard let (liveQuery, collection, request) = source()?.begin(isForced: isForced) else { return }
     let start = ContinuousClock.now
     let counts = liveQuery.counts
-    let result: Result<SourceFeed<Element>.Contents, LiveQueryError>
-    do throws(LiveQueryError) {
+    let result: Result<SourceFeed<Element>.Contents, LiveQueryError<PostgresError>>
+    do throws(LiveQueryError<PostgresError>) {
       result = .success(try await liveQuery.update(request) { collection.snapshot })
     } catch {
       result = .failure(error)
@@ -234,7 +234,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
   }
 
   private func finish(
-    _ result: Result<SourceFeed<Element>.Contents, LiveQueryError>,
+    _ result: Result<SourceFeed<Element>.Contents, LiveQueryError<PostgresError>>,
     since start: ContinuousClock.Instant,
     _ counts: (looks: Int, all: Int, keyed: Int)
   ) {
@@ -249,17 +249,17 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
       // Without a monitor, the contents are right, but nothing follows later changes.
       let failure = state.withLock { $0.monitorFailure }
       feed.publish(
-        change, failure.map(PostgresDataSource.state) ?? .loaded,
+        change, failure?.sourceState ?? .loaded,
         diagnostics: liveQuery.diagnostics, startedAt: hasRead ? start : nil)
       // The monitor may have failed meanwhile. No other read can publish before this method returns.
       if let failure = state.withLock({ $0.monitorFailure }) {
-        feed.show(PostgresDataSource.state(of: failure))
+        feed.show(failure.sourceState)
       }
     case .failure(let error):
       // A task that was canceled belongs to a source that is released.
       if error.error.code != .canceled {
         feed.show(
-          PostgresDataSource.state(of: error.error), diagnostics: liveQuery.diagnostics)
+          error.error.sourceState, diagnostics: liveQuery.diagnostics)
       }
       retryInterval = error.retryInterval
     }
@@ -278,12 +278,6 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
       if retryInterval != nil { state.request = max(state.request, .reconnection) }
     }
     loop.finishRead(repeatAfter: retryInterval)
-  }
-
-  private static func state(of error: PostgresError) -> SourceStatus.State {
-    let source = SourceError(
-      code: error.code.rawValue, message: error.description, underlying: error)
-    return error.code == .missing ? .missing(source) : .failed(source)
   }
 }
 

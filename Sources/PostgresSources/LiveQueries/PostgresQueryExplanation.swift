@@ -1,4 +1,5 @@
 import ObservableCollections
+import SQLSources
 
 /// An explanation of how a data source follows its database.
 ///
@@ -51,7 +52,7 @@ public struct PostgresQueryExplanation: Sendable, Hashable {
       suggestions = [suggestion]
     case .records:
       wakeup = .records
-      if case .success(let plan) = analysis.keyed {
+      if case .success(let plan) = analysis.plan {
         mode = .keyed
         sentences = ["Triggers record the keys of changed rows, and only these rows are read."]
         if plan.hasTies {
@@ -70,7 +71,7 @@ public struct PostgresQueryExplanation: Sendable, Hashable {
         )
       }
     }
-    if mode == .refetch, case .failure(let reason) = analysis.keyed {
+    if mode == .refetch, case .failure(let reason) = analysis.plan {
       sentences.append(reason.sentence)
       suggestions.append(reason.suggestion)
     }
@@ -101,7 +102,7 @@ extension QueryAnalysis {
           code: "polling",
           message: "\(reason) The source looks for new transactions at an interval. \(suggestion)"))
     }
-    if case .failure(let reason) = keyed {
+    if case .failure(let reason) = plan {
       found.append(
         SourceStatus.Diagnostic(
           code: "not-keyed", message: "\(reason.sentence) \(reason.suggestion)"))

@@ -1,3 +1,5 @@
+import SQLSources
+
 /// The knowledge about a query that decides how a data source follows its database.
 struct QueryAnalysis: Sendable {
   /// A relation that the query reads, directly or through views, partitions and children.
@@ -32,19 +34,13 @@ struct QueryAnalysis: Sendable {
   var relations: [Relation] = []
   var following: Following
   /// The plan for reading only rows with changed keys, or the reason why there is none.
-  var keyed: Result<KeyedPlan, Reason>
+  var plan: Result<IncrementalPlan, RefetchReason>
   /// A reason why the result can change although nothing was written, or `nil`.
   var instability: String?
   /// The state of the catalog on which the analysis depends.
   var signature: String?
   /// The statement that locks the tables and views for reading, or `nil` if that is not possible.
   var lockSQL: String?
-
-  /// A reason why a query is read as a whole after each change.
-  struct Reason: Error, Sendable {
-    var sentence: String
-    var suggestion: String
-  }
 
   /// The relations whose changes are recorded under their identifiers.
   var tableOIDs: [UInt32] { relations.filter { $0.kind == "r" || $0.kind == "p" }.map(\.oid) }
@@ -198,7 +194,7 @@ struct QueryAnalyzer {
     let found = try await inspect(functions)
     var analysis = QueryAnalysis(
       relations: relations, following: .records,
-      keyed: .failure(.init(sentence: "", suggestion: "")))
+      plan: .failure(.init("", suggestion: "")))
     try await addTriggers(to: &analysis)
     if let function = found.opaque {
       analysis.following = .polling(
@@ -220,11 +216,11 @@ struct QueryAnalyzer {
     if relations.contains(where: { $0.kind == "f" }) {
       analysis.instability = "A foreign table can change without a commit on this server."
     }
-    analysis.keyed = try await KeyedPlan.make(
+    analysis.plan = try await IncrementalPlan.make(
       tree: tree, columns: description.columns, unstable: analysis.instability, analysis,
       query, session)
-    if case .success = analysis.keyed, let reason = try await reasonAgainstKeys(analysis) {
-      analysis.keyed = .failure(reason)
+    if case .success = analysis.plan, let reason = try await reasonAgainstKeys(analysis) {
+      analysis.plan = .failure(reason)
     }
     try await addCatalog(to: &analysis)
     return analysis
@@ -255,9 +251,9 @@ struct QueryAnalyzer {
     let names = Self.relationNames(inPlan: plan)
     var analysis = QueryAnalysis(
       following: .records,
-      keyed: .failure(
+      plan: .failure(
         .init(
-          sentence: "The role may not create the temporary view that shows the query's structure.",
+          "The role may not create the temporary view that shows the query's structure.",
           suggestion: "Grant TEMPORARY on the database.")))
     let found = try await session.texts(
       """
@@ -400,13 +396,13 @@ struct QueryAnalyzer {
   /// Returns the reason why the recorded keys cannot be used, or `nil`.
   private func reasonAgainstKeys(
     _ analysis: QueryAnalysis
-  ) async throws(PostgresError) -> QueryAnalysis.Reason? {
+  ) async throws(PostgresError) -> RefetchReason? {
     let stored = analysis.relations.filter { $0.kind != "v" && $0.kind != "S" }
     guard analysis.isRecorded, let table = stored.first(where: { $0.triggers != .keys }) else {
       return nil
     }
-    return QueryAnalysis.Reason(
-      sentence: "The triggers of \(table.name) do not record its present primary key.",
+    return RefetchReason(
+      "The triggers of \(table.name) do not record its present primary key.",
       suggestion: "Run installChangeTriggers(on: [\"\(table.name)\"]) again.")
   }
 
@@ -487,6 +483,6 @@ extension QueryAnalysis {
   static func polled(_ reason: String, _ suggestion: String, keyed: String) -> QueryAnalysis {
     QueryAnalysis(
       following: .polling(reason: reason, suggestion: suggestion),
-      keyed: .failure(Reason(sentence: keyed, suggestion: suggestion)))
+      plan: .failure(RefetchReason(keyed, suggestion: suggestion)))
   }
 }

@@ -1,4 +1,5 @@
 import ObservableCollections
+import SQLSources
 import SwappablePrimitives
 
 /// Watches a database for the data sources of a pool, with a connection of its own.
@@ -268,7 +269,7 @@ final class ServerMonitor: Sendable {
         _ = try? await session.run(
           "SET idle_session_timeout = 0", receiver: ResultReceiver(), limit: session.answerLimit)
         try await session.run(
-          "LISTEN \(PostgresText.quoted(channel))", receiver: ResultReceiver(),
+          "LISTEN \(SQLText.quoted(channel))", receiver: ResultReceiver(),
           limit: session.answerLimit)
         let wake = { (isListening: Bool, wake: Wake) in
           guard let monitor = monitor() else { return }

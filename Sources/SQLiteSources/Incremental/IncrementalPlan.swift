@@ -1,3 +1,4 @@
+import SQLSources
 import SwappablePrimitives
 import SwappableSQLite3
 
@@ -14,7 +15,7 @@ struct IncrementalPlan: Sendable {
   /// The name of the table, as in the schema.
   var table: String
   var columnsRead: [String]
-  var columns: SQLiteColumns
+  var columns: ResultColumns
   /// The columns that order the rows, before the rowid.
   var keys: [Key]
   var limit: Int?
@@ -70,21 +71,20 @@ extension IncrementalPlan: Equatable {
   private var texts: [String] { [table, scanSQL, rowSQL, windowSQL ?? ""] + columnsRead }
 }
 
-/// The reason why a query runs as a whole after each change.
-struct RefetchReason: Error, Sendable, Hashable {
-  /// The reason, as a clause after "because".
-  private let reason: String
-  /// An instruction that would make the query incremental.
-  private let help: String
-
+extension RefetchReason {
+  /// Creates the reason why a query runs as a whole after each change.
+  ///
+  /// - Parameters:
+  ///   - reason: A clause after "because".
+  ///   - help: An instruction that would make the query incremental.
   init(_ reason: String, help: String) {
-    self.reason = reason
-    self.help = help
+    self.init(
+      "The whole query runs again after each change, because \(reason).",
+      suggestion: "To read only changed rows, \(help).")
   }
 
-  var sentence: String { "The whole query runs again after each change, because \(reason)." }
-
-  var suggestion: String { "To read only changed rows, \(help)." }
+  /// The sentence and the suggestion.
+  var text: String { "\(sentence) \(suggestion)" }
 }
 
 /// Returns the plan for a query, or throws the reason why there is none.

@@ -1,3 +1,5 @@
+import SQLSources
+
 /// The clauses of a plain SELECT from one table, as text.
 ///
 /// It understands a small part of SQL. SQLite has checked the text before, and decides afterwards

@@ -1,92 +1,28 @@
 import Diffing
 import ObservableCollections
+import SQLSources
 import SwappablePrimitives
 
-/// Keeps the elements of a query in step with its database.
-///
-/// There are two ways: `IncrementalResult` and `FullRefetch`. `LiveQuery` chooses one for the
-/// current schema, and calls it on one thread at a time. A read has two parts, because rows are
-/// mapped to elements after the transaction has ended. If an element cannot be made, the result
-/// stays as it was.
-///
-/// A maintainer that does not follow the writer of this process needs only the first four members.
-protocol ResultMaintainer<Element>: AnyObject {
-  associatedtype Element: Differentiable & Sendable
-
-  var diagnostics: [SourceStatus.Diagnostic] { get }
-  /// A Boolean value that indicates whether the maintainer knows that no two elements have one identity.
-  var areIdentitiesUnique: Bool { get }
-  /// The way in which the result is kept in step, and the reason.
-  var mode: (SQLiteQueryExplanation.Mode, reason: String) { get }
-
-  /// Reads the whole result, in a transaction.
-  func read(from database: SQLiteDatabase, schemaVersion: Int64?) throws(SQLiteError)
-
-  /// Maps the rows of the last read to elements.
-  ///
-  /// - Parameters:
-  ///   - shown: A closure that returns the current elements.
-  ///   - map: A closure that makes an element from a row.
-  func finishRead(
-    _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(SQLiteError) -> SourceFeed<Element>.Contents
-
-  /// Prepares a read of the whole result, before its transaction begins.
-  ///
-  /// - Parameter writer: The connection of this process that commits.
-  func prepareRead(writer: SQLiteConnection?)
-
-  /// Returns a Boolean value that indicates whether the writer of this process is known, and has the file
-  /// at the path open.
-  func hasWriter(at path: ByteString?) -> Bool
-
-  /// Reads only the rows that the writer of this process has written, and maps them.
-  ///
-  /// - Returns: The change, or `nil` if the whole result must be read.
-  func readWrittenRows(
-    _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(SQLiteError) -> SourceFeed<Element>.Contents?
-
-  /// Forgets the writer, so the next update reads the whole result.
-  func forgetWriter()
-}
-
-extension ResultMaintainer {
-  var areIdentitiesUnique: Bool { false }
-
-  func prepareRead(writer: SQLiteConnection?) {}
-
-  func hasWriter(at path: ByteString?) -> Bool { false }
-
-  func readWrittenRows(
-    _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(SQLiteError) -> SourceFeed<Element>.Contents? {
-    nil
-  }
-
-  func forgetWriter() {}
-}
-
-/// An error of a live query. Its result stays as it was.
-struct LiveQueryError: Error {
-  let error: SQLiteError
-  /// The interval after which the data source tries again, or `nil` if it waits for a change.
-  var retryInterval: Duration?
-  /// A Boolean value that indicates whether the status of the data source shows the error.
-  var isReported = true
-}
-
 /// Reads the changes of a query's result, incrementally if possible.
+///
+/// A read has two parts, because rows are mapped to elements after the transaction has ended. If an element cannot be
+/// made, the result stays as it was.
 ///
 /// One thread at a time uses it, on the queue of the data source. While rows are mapped, and when a call
 /// returns, no transaction is open and no lock is held.
 final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: one thread at a time uses it, except `cancel()`, which uses a constant.
 
-  /// The schema for which the maintainer was chosen.
+  /// The schema for which the plan was made.
   private struct Schema: Equatable {
     var opening: Int
     var version: Int64?
+  }
+
+  /// The rows of a read, before they are mapped.
+  private enum Rows {
+    case all(RefetchedRows<SQLiteRow>)
+    case changed(RowChange)
   }
 
   /// The number of reads of the whole result, and of written rows only.
@@ -97,7 +33,12 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   private let tracking: ChangeTracking
   private let map: @Sendable (SQLiteRow) throws -> Element
   private let cancellation: QueryCancellation
-  private var maintainer: (any ResultMaintainer<Element>)?
+  /// The plan by which `incremental` maintains the result, or the reason why `refetch` does.
+  private var plan: Result<RowScan, RefetchReason>?
+  private var incremental = IncrementalResult<Element, SQLiteRow>()
+  private var refetch = FullRefetch<Element, SQLiteRow>()
+  /// The state of the writer at the last read, or `nil` if the next update must read the whole result.
+  private var checkpoint: WriteCheckpoint?
   private var schema: Schema?
   private var failures = ReadFailures()
   /// The version of the last read, and the error that makes its result unusable.
@@ -119,13 +60,24 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   /// Interrupts the read that runs, and all later ones. Any thread may call this method.
   func cancel() { cancellation.cancel() }
 
-  var diagnostics: [SourceStatus.Diagnostic] { maintainer?.diagnostics ?? [] }
+  var diagnostics: [SourceStatus.Diagnostic] {
+    guard case .failure(let reason) = plan else { return [] }
+    return [SourceStatus.Diagnostic(code: "not-incremental", message: reason.text)]
+  }
 
   /// A Boolean value that indicates whether no two elements are known to have one identity.
-  var areIdentitiesUnique: Bool { maintainer?.areIdentitiesUnique ?? false }
+  var areIdentitiesUnique: Bool {
+    if case .success = plan { incremental.areIdentitiesUnique } else { false }
+  }
 
   /// The way in which the result is kept in step, and the reason, or `nil` before the first read.
-  var mode: (SQLiteQueryExplanation.Mode, reason: String)? { maintainer?.mode }
+  var mode: (SQLiteQueryExplanation.Mode, reason: String)? {
+    switch plan {
+    case .success(let scan): (.incremental, scan.plan.reason)
+    case .failure(let reason): (.refetch, reason.text)
+    case nil: nil
+    }
+  }
 
   /// Reads the changes since the last call.
   ///
@@ -135,10 +87,8 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   ///   - shown: A closure that returns the current elements.
   func update(
     including changes: UnreadChanges.Extent, client: Int?, _ shown: () -> Snapshot<Element>
-  ) throws(LiveQueryError) -> SourceFeed<Element>.Contents {
-    if changes == .ownCommits, maintainer?.hasWriter(at: monitor.path) == true,
-      let result = readWrittenRows(shown)
-    {
+  ) throws(LiveQueryError<SQLiteError>) -> SourceFeed<Element>.Contents {
+    if changes == .ownCommits, hasWriter, let result = readWrittenRows(shown) {
       return try result.get()
     }
     let version: DatabaseReader.Version
@@ -151,13 +101,13 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       reportedLosses = version.lostLogs
       // The database has been opened again. Show first why the contents may change.
       throw LiveQueryError(
-        error: SQLiteError(lostLogOf: monitor.path?.description ?? ""),
+        SQLiteError(lostLogOf: monitor.path?.description ?? ""),
         retryInterval: .milliseconds(250))
     }
     reportedLosses = version.lostLogs
     if let lastRead, lastRead.version == version {
       failures = ReadFailures()
-      if let error = lastRead.error { throw LiveQueryError(error: error) }
+      if let error = lastRead.error { throw LiveQueryError(error) }
       return .same
     }
     if version.opening == schema?.opening, let result = readWrittenRows(shown) {
@@ -174,67 +124,104 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
 
   // MARK: Reading
 
+  /// A Boolean value that indicates whether the writer of this process is known, and has the file open.
+  private var hasWriter: Bool {
+    guard let checkpoint else { return false }
+    guard let path = monitor.path else { return true }
+    return checkpoint.identity.map { FileLookup(path) == .file($0) } ?? false
+  }
+
+  /// Reads only the rows that the writer of this process has written.
+  ///
+  /// - Returns: The result, or `nil` if the whole result must be read.
   private func readWrittenRows(
     _ shown: () -> Snapshot<Element>
-  ) -> Result<SourceFeed<Element>.Contents, LiveQueryError>? {
-    guard lastRead != nil, let maintainer else { return nil }
+  ) -> Result<SourceFeed<Element>.Contents, LiveQueryError<SQLiteError>>? {
+    guard lastRead != nil, let checkpoint, case .success(let scan) = plan else { return nil }
+    let found: WriteCheckpoint.Finding<RowChange?>
     do throws(SQLiteError) {
-      guard let change = try maintainer.readWrittenRows(shown, map) else { return nil }
-      counts.written += 1
-      lastRead?.error = nil
-      failures = ReadFailures()
-      return .success(change)
+      let limit = max(64, incremental.index.count / 20)
+      found = try checkpoint.read(limit: limit, tracking: tracking) {
+        rowids, database throws(SQLiteError) in
+        try scan.change(of: &incremental.index, rowids: rowids, on: database)
+      }
     } catch {
-      let error = located(error)
-      lastRead?.error = error
-      return .failure(LiveQueryError(error: error))
+      // Reading the whole result reports the error, if it lasts.
+      if error.code != .busy { self.checkpoint = nil }
+      return nil
+    }
+    switch found {
+    case .isOccupied, .rows(nil, _): return nil
+    case .isOver:
+      self.checkpoint = nil
+      return nil
+    case .rows(let change?, let next):
+      do throws(SQLiteError) {
+        let contents = try incremental.apply(change, shown, map)
+        self.checkpoint = next
+        counts.written += 1
+        lastRead?.error = nil
+        failures = ReadFailures()
+        return .success(contents)
+      } catch {
+        let error = located(error)
+        lastRead?.error = error
+        return .failure(LiveQueryError(error))
+      }
     }
   }
 
   private func readAll(
     _ version: DatabaseReader.Version, _ shown: () -> Snapshot<Element>
-  ) throws(LiveQueryError) -> SourceFeed<Element>.Contents {
+  ) throws(LiveQueryError<SQLiteError>) -> SourceFeed<Element>.Contents {
     counts.all += 1
     var isRead = false
     do throws(SQLiteError) {
-      let reader = try read(version)
+      let (rows, checkpoint) = try read(version)
       isRead = true
-      let change = try reader.finishRead(shown, map)
+      let contents =
+        switch rows {
+        case .all(let rows): try refetch.apply(rows, map)
+        case .changed(let change): try incremental.apply(change, shown, map)
+        }
+      // Without a new checkpoint, the old one is still valid if only its writer has written.
+      if let checkpoint { self.checkpoint = checkpoint }
       // Store the version only after the mapping has succeeded. Until then, the known rows are older.
       lastRead = (version, nil)
       failures = ReadFailures()
       monitor.noteLog(isShort: false)
-      return change
+      return contents
     } catch {
       if !isRead, isTransient(error) { throw failure(error) }
-      maintainer?.forgetWriter()
+      checkpoint = nil
       let error = located(error)
       lastRead = (version, error)
       failures = ReadFailures()
-      throw LiveQueryError(error: error)
+      throw LiveQueryError(error)
     }
   }
 
-  /// Reads the whole result, and returns the maintainer that has read it.
+  /// Reads the whole result, and returns its rows with the state of the writer before the read.
   private func read(
     _ version: DatabaseReader.Version
-  ) throws(SQLiteError) -> any ResultMaintainer<Element> {
+  ) throws(SQLiteError) -> (Rows, WriteCheckpoint?) {
     try monitor.readers.withReader { reader throws(SQLiteError) in
       for _ in 0..<10 {
         if schema == nil || schema?.opening != version.opening {
           try reader.read(until: cancellation) { database throws(SQLiteError) in
-            try chooseMaintainer(for: database, opening: version.opening)
+            try makePlan(for: database, opening: version.opening)
           }
         }
-        guard let maintainer else { preconditionFailure("a known schema has a maintainer") }
-        maintainer.prepareRead(writer: monitor.writer)
-        let isRead = try reader.read(until: cancellation) { database throws(SQLiteError) in
+        let next = makeCheckpoint()
+        let found = try reader.read(until: cancellation) {
+          database throws(SQLiteError) -> (Rows, WriteCheckpoint?)? in
           let version = try database.schemaVersion()
-          guard version == schema?.version else { return false }
-          try maintainer.read(from: database, schemaVersion: version)
-          return true
+          guard version == schema?.version else { return nil }
+          let isValid =
+            next?.hasSchemaVersion(version) == true && next?.identity == database.identity
+          return (try readRows(database), isValid ? next : nil)
         }
-        if isRead { return maintainer }
+        if let found { return found }
         schema = nil
       }
       throw SQLiteError(
@@ -243,26 +230,54 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Chooses how the result is maintained. If the choice stays the same, the known rows are kept.
-  private func chooseMaintainer(
-    for database: SQLiteDatabase, opening: Int
-  ) throws(SQLiteError) {
+  /// Begins to log the writes of the connection of this process that commits.
+  private func makeCheckpoint() -> WriteCheckpoint? {
+    guard let writer = monitor.writer, case .success(let scan) = plan else { return nil }
+    // If this fails, the users of the writer receive the error.
+    return try? WriteCheckpoint.begin(at: writer, table: scan.plan.table, tracking: tracking)
+  }
+
+  /// Reads the rows of the whole result, in a transaction.
+  private func readRows(_ database: SQLiteDatabase) throws(SQLiteError) -> Rows {
+    if case .success(let scan) = plan {
+      return .changed(try scan.change(of: &incremental.index, on: database))
+    }
+    return try database.withStatement(query.sql, query.arguments) {
+      statement throws(SQLiteError) in
+      try query.check(statement)
+      var hasRow = try statement.step()
+      // Read the columns after the first step: SQLite prepares the statement anew if the schema has
+      // changed.
+      let columns = statement.columns
+      try query.check(columns, path: statement.path)
+      var rows = refetch.begin(columns)
+      let emptyHasher = RowHasher()
+      while hasRow {
+        var hasher = emptyHasher
+        hasher.combine(statement, 0..<statement.valueCount)
+        if rows.add(hasher.fingerprint) { rows.newRows.append(statement) }
+        try query.check(byteCount: rows.byteCount)
+        hasRow = try statement.step()
+      }
+      return .all(rows)
+    }
+  }
+
+  /// Makes the plan for a schema. If it stays the same, the known rows are kept.
+  private func makePlan(for database: SQLiteDatabase, opening: Int) throws(SQLiteError) {
     try database.loadSchema()
     try query.check(on: database)
     let version = try database.schemaVersion()
-    switch try IncrementalPlan.make(for: query, on: database) {
-    case .success(let plan):
-      if let incremental = maintainer as? IncrementalResult<Element>, incremental.plan == plan {
-        incremental.forgetWriter()
-      } else {
-        maintainer = IncrementalResult(query: query, plan: plan, tracking: tracking)
-      }
-    case .failure(let reason):
-      if let refetch = maintainer as? FullRefetch<Element> {
-        refetch.reason = reason
-      } else {
-        maintainer = FullRefetch(query: query, reason: reason)
-      }
+    checkpoint = nil
+    switch (plan, try IncrementalPlan.make(for: query, on: database)) {
+    case (.success(let scan), .success(let new)) where scan.plan == new: break
+    case (_, .success(let new)):
+      plan = .success(RowScan(query, new))
+      (incremental, refetch) = (IncrementalResult(isByIdentity: new.keys.isEmpty), FullRefetch())
+    case (.failure, .failure(let reason)): plan = .failure(reason)
+    case (_, .failure(let reason)):
+      plan = .failure(reason)
+      (incremental, refetch) = (IncrementalResult(), FullRefetch())
     }
     schema = Schema(opening: opening, version: version)
   }
@@ -278,32 +293,16 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     }
   }
 
-  private func failure(_ error: SQLiteError) -> LiveQueryError {
+  private func failure(_ error: SQLiteError) -> LiveQueryError<SQLiteError> {
     let now = monitor.clock.now
     if error.isLostLog { monitor.noteLog(isShort: true) }
     return LiveQueryError(
-      error: error.located(path: monitor.path, sql: nil),
+      error.located(path: monitor.path, sql: nil),
       retryInterval: isTransient(error) ? failures.add(at: now) : nil,
       isReported: !error.mayPass || failures.isReported(at: now))
   }
 
   private func located(_ error: SQLiteError) -> SQLiteError {
     error.located(path: monitor.path, sql: query.sql)
-  }
-}
-
-extension SQLiteError {
-  /// Creates the error of a row that cannot be mapped.
-  ///
-  /// - Parameters:
-  ///   - error: The error of the closure that makes an element from a row.
-  ///   - row: The offset of the element in the new result.
-  init(mapping error: any Error, row: Int) {
-    self =
-      error as? SQLiteError
-      ?? SQLiteError(
-        .decoding, "a row cannot be mapped to an element: \(error)",
-        help: "change the query or the closure that maps its rows")
-    self.row = row
   }
 }

@@ -2,8 +2,8 @@ public import Diffing
 import Dispatch
 import FileWatching
 public import ObservableCollections
+import SQLSources
 package import SwappablePrimitives
-import SwappableSources
 
 /// The live result of a query on a SQLite database.
 ///
@@ -159,7 +159,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
       try monitor.readers.read { database throws(SQLiteError) in try query.check(on: database) }
     } catch {
       switch error.code {
-      case .missing: state = SQLiteDataSource.state(of: error)
+      case .missing: state = error.sourceState
       case .busy: break
       default: throw error
       }
@@ -237,7 +237,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     let start: ContinuousClock.Instant
     let counts: (all: Int, written: Int)
 
-    func run() throws(LiveQueryError) -> SourceFeed<Element>.Contents {
+    func run() throws(LiveQueryError<SQLiteError>) -> SourceFeed<Element>.Contents {
       try liveQuery.update(including: changes, client: number) { collection.snapshot }
     }
   }
@@ -247,7 +247,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   /// While SQLite runs the query, nothing here keeps the source alive. Its release interrupts the query.
   private static func read(isForced: Bool = false, _ source: () -> SQLiteDataSource?) {
     guard let reading = source()?.begin(isForced: isForced) else { return }
-    let result = Result { () throws(LiveQueryError) in try reading.run() }
+    let result = Result { () throws(LiveQueryError<SQLiteError>) in try reading.run() }
     source()?.finish(reading, result)
   }
 
@@ -261,7 +261,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   }
 
   private func finish(
-    _ reading: Reading, _ result: Result<SourceFeed<Element>.Contents, LiveQueryError>
+    _ reading: Reading, _ result: Result<SourceFeed<Element>.Contents, LiveQueryError<SQLiteError>>
   ) {
     var retryInterval: Duration?
     switch result {
@@ -275,7 +275,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
         areIdentitiesUnique: liveQuery.areIdentitiesUnique)
     case .failure(let error):
       if error.isReported {
-        feed.show(SQLiteDataSource.state(of: error.error), diagnostics: diagnostics)
+        feed.show(error.error.sourceState, diagnostics: diagnostics)
       }
       retryInterval = error.retryInterval
     }
@@ -287,12 +287,6 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   private var diagnostics: [SourceStatus.Diagnostic] {
     guard let polling = monitor.diagnostic else { return liveQuery.diagnostics }
     return [SourceStatus.Diagnostic(code: "polling", message: polling)] + liveQuery.diagnostics
-  }
-
-  private static func state(of error: SQLiteError) -> SourceStatus.State {
-    let source = SourceError(
-      code: error.code.rawValue, message: error.description, underlying: error)
-    return error.code == .missing ? .missing(source) : .failed(source)
   }
 }
 

@@ -1,4 +1,6 @@
+import SQLSources
 import SwappablePrimitives
+import SwappableSQLite3
 
 /// The query of a data source.
 struct SQLiteQuery: Sendable {
@@ -41,11 +43,21 @@ struct SQLiteQuery: Sendable {
         + "SELECT * FROM pragma_table_info('name')")
   }
 
-  func check(_ columns: SQLiteColumns, path: ByteString) throws(SQLiteError) {
+  func check(_ columns: ResultColumns, path: ByteString) throws(SQLiteError) {
     guard needsUniqueColumnNames, let name = columns.duplicate else { return }
     throw SQLiteError(
       .duplicateColumn, "two columns have the name \"\(name)\"", path: path, sql: sql,
       help: "rename one of them with AS")
+  }
+}
+
+extension SQLiteQuery {
+  /// Throws if a result takes more memory than the query may use.
+  func check(byteCount: Int) throws(SQLiteError) {
+    guard byteCount > byteLimit else { return }
+    throw SQLiteError(
+      .other, "the result is larger than \(byteLimit) bytes", resultCode: SQLITE_TOOBIG,
+      help: "select fewer rows or columns, or add LIMIT")
   }
 }
 

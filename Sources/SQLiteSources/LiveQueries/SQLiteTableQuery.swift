@@ -1,3 +1,5 @@
+import SQLSources
+
 /// A query of one table, made of parts instead of SQL.
 ///
 ///     let open = SQLiteTableQuery(

@@ -1,7 +1,7 @@
-import SwappablePrimitives
+import SQLSources
 
-/// Functions on SQL text, for questions that SQLite itself does not answer.
-package enum SQLText {
+/// Answers to questions on SQL text that SQLite itself does not answer.
+extension SQLText {
   /// Returns the first word in upper case, after space, comments and semicolons.
   static func firstWord(_ sql: String) -> String { firstWord(sql.utf8[...]) }
 
@@ -20,50 +20,10 @@ package enum SQLText {
     return String(decoding: word, as: UTF8.self).uppercased()
   }
 
-  /// Returns a name in quotes, which SQLite reads as nothing but a name.
-  package static func quoted(_ name: String) -> String { "\"" + name.doubling("\"") + "\"" }
-
-  /// Returns a Boolean value that indicates whether two names are equal in SQLite, which ignores
-  /// the case of ASCII letters.
-  package static func isSameName(_ one: String, _ other: String) -> Bool {
-    one.utf8.count == other.utf8.count
-      && zip(one.utf8, other.utf8).allSatisfy { lowered($0) == lowered($1) }
-  }
-
-  /// Returns a name with lowercase ASCII letters. The bytes of equal names of SQLite are then equal.
-  static func lowered(_ name: String) -> ByteString {
-    ByteString(bytes: name.utf8.map { lowered($0) })
-  }
-
   /// Returns a word with uppercase ASCII letters. Other letters are no letters of keywords.
   static func uppercased(_ word: String) -> String {
     let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
     return String(decoding: word.utf8.map { letters.contains($0) ? $0 & ~0x20 : $0 }, as: UTF8.self)
-  }
-
-  private static func lowered(_ byte: UInt8) -> UInt8 {
-    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
-  }
-
-  /// Returns text with each run of white space as one space, cut off after `limit` characters.
-  static func oneLine(_ text: String, limit: Int = 500) -> String {
-    let words = text.split { $0.isWhitespace || $0.isNewline || $0 == "\0" }
-    let line = words.joined(separator: " ")
-    return line.count > limit ? line.prefix(limit) + "…" : line
-  }
-
-  /// Describes the position of a byte, for messages.
-  static func position(of offset: Int, in sql: String) -> String {
-    let before = sql.utf8.prefix(offset)
-    let line = before.count { $0 == UInt8(ascii: "\n") } + 1
-    let column =
-      before.count
-      - (before.lastIndex(of: UInt8(ascii: "\n")).map {
-        before.distance(from: before.startIndex, to: $0) + 1
-      } ?? 0) + 1
-    let rest = oneLine(String(decoding: sql.utf8.dropFirst(offset), as: UTF8.self), limit: 20)
-    let place = line == 1 ? "column \(column)" : "line \(line), column \(column)"
-    return rest.isEmpty ? place : "\(place) («\(rest)»)"
   }
 
   private static func isLetter(_ byte: UInt8) -> Bool {

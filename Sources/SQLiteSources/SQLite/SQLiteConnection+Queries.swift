@@ -1,3 +1,5 @@
+import SQLSources
+
 extension SQLiteConnection {
   /// Runs one statement and ignores its rows.
   ///
@@ -46,13 +48,15 @@ extension SQLiteConnection {
         var isRow = try statement.step()
         // Read the columns after the first step: SQLite prepares the statement anew if the schema
         // has changed.
-        var rows = RowBatches(columns: statement.columns)
+        var batches = RowBatches<SQLiteRow>(columns: statement.columns)
         while isRow {
-          _ = rows.append(statement)
+          batches.append(statement)
           isRow = try statement.step()
         }
-        rows.seal()
-        return (0..<rows.count).map { rows[$0] }
+        var rows: [SQLiteRow] = []
+        rows.reserveCapacity(batches.count)
+        batches.consume { rows.append($0) }
+        return rows
       }
     }
   }

@@ -1,3 +1,4 @@
+import SQLSources
 import SwappablePrimitives
 import SwappableSQLite3
 

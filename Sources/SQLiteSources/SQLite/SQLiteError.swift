@@ -1,3 +1,7 @@
+package import SQLSources
+import SwappablePrimitives
+import SwappableSQLite3
+
 /// An error of a database, a statement, its arguments or its rows.
 ///
 /// The description is one line. It names the problem, the file, the SQL, and an instruction that would
@@ -110,6 +114,12 @@ public struct SQLiteError: Error, Sendable, Hashable {
   }
 }
 
+extension SQLiteError: SQLError {
+  package init(kind: RowErrorKind, _ message: String, help: String) {
+    self.init(Code(rawValue: kind.rawValue) ?? .other, message, help: help)
+  }
+}
+
 extension SQLiteError: CustomStringConvertible {
   /// The error, its location and its help, on one line.
   public var description: String {
@@ -119,14 +129,16 @@ extension SQLiteError: CustomStringConvertible {
     if let path { text += " in \(path)" }
     if let sql {
       text += ", SQL: \(SQLText.oneLine(sql))"
-      if let offset { text += ", at \(SQLText.position(of: offset, in: sql))" }
+      if let offset {
+        let rest = String(decoding: sql.utf8.dropFirst(offset), as: UTF8.self)
+        let place = SQLText.position(
+          after: sql.utf8.prefix(offset), newline: UInt8(ascii: "\n"), rest: rest)
+        text += ", at \(place)"
+      }
     }
     return SQLText.oneLine(text, limit: .max) + "; " + help
   }
 }
-
-import SwappablePrimitives
-import SwappableSQLite3
 
 extension SQLiteError {
   /// Creates an error from a result code of SQLite, with the message of its connection.

@@ -1,6 +1,5 @@
+package import SQLSources
 import SwappablePrimitives
-import SwappableSQLite3
-import SwappableSources
 
 /// One row of a result, with values by name and by position.
 ///
@@ -10,15 +9,15 @@ import SwappableSources
 ///
 /// A row is a copy: it stays the same when the database changes.
 public struct SQLiteRow: Sendable {
-  private let batch: RowBatch
+  private let batch: RowBatch<SQLiteCell>
   private let start: Int
 
-  init(batch: RowBatch, start: Int) {
+  package init(batch: RowBatch<SQLiteCell>, start: Int) {
     self.batch = batch
     self.start = start
   }
 
-  var columns: SQLiteColumns { batch.columns }
+  package var columns: ResultColumns { batch.columns }
 
   /// The values in the order of the columns. Each access decodes them anew.
   ///
@@ -85,34 +84,17 @@ public struct SQLiteRow: Sendable {
   }
 }
 
+extension SQLiteRow: SQLRow {
+  package typealias Failure = SQLiteError
+}
+
 extension SQLiteRow {
   @usableFromInline
-  func position(of name: String) throws(SQLiteError) -> Int {
-    guard let position = columns.position(of: name) else { throw noColumn(name) }
-    return position
-  }
-
-  func noColumn(_ name: String) -> SQLiteError {
-    SQLiteError(
-      .noColumn, "there is no column \"\(name)\"",
-      help: "the columns are " + columns.names.map { "\"\($0)\"" }.joined(separator: ", ")
-        + "; name one of these, or select it with AS \"\(name)\"")
-  }
+  func position(of name: String) throws(SQLiteError) -> Int { try requiredPosition(of: name) }
 
   @usableFromInline
   func mismatch(at position: Int, wanted: String) -> SQLiteError {
-    let name = columns.names[position]
-    let value = self[position]
-    if value.isNull {
-      return SQLiteError(
-        .unexpectedNull, "column \"\(name)\" is NULL, but a value of type \(wanted) is required",
-        help: "make the type optional, or select COALESCE(\"\(name)\", …)")
-    }
-    let shown = SQLText.oneLine(value.description, limit: 40)
-    return SQLiteError(
-      .typeMismatch,
-      "column \"\(name)\" holds \(value.typeName) \(shown), which is not a value of type \(wanted)",
-      help: "change the type, or select CAST(\"\(name)\" AS …)")
+    mismatchError(at: position, wanted: wanted)
   }
 }
 
@@ -135,67 +117,24 @@ extension SQLiteRow: CustomStringConvertible {
   }
 }
 
-/// The names of a result's columns, shared by its rows.
-final class SQLiteColumns: Sendable, Equatable {
-  let names: [String]
-  private let positions: [String: Int]
-
-  init(_ names: [String]) {
-    self.names = names
-    positions = Dictionary(zip(names, names.indices)) { first, _ in first }
+/// One value: a number, or the location of a text or a blob in the bytes of its batch.
+package struct SQLiteCell: Sendable {
+  enum Kind: UInt8, Sendable {
+    case null, integer, real, text, blob
   }
 
-  /// Returns the position of a column. An exact match is preferred to a match that ignores ASCII
-  /// case.
-  func position(of name: String) -> Int? {
-    // Comparing a few short names is faster than hashing one. Two equal strings can be two names.
-    if names.count > 8, let position = positions[name], names[position].hasSameBytes(as: name) {
-      return position
-    }
-    return names.firstIndex { $0.hasSameBytes(as: name) }
-      ?? names.firstIndex { SQLText.isSameName($0, name) }
-  }
+  var kind = Kind.null
+  /// The number of bytes of a text or a blob.
+  var count: UInt32 = 0
+  /// The bits of a number, or the offset of a text or a blob in the bytes of the batch.
+  var word: UInt64 = 0
 
-  /// The first name that two columns share, ignoring ASCII case.
-  var duplicate: String? {
-    var seen: Set<ByteString> = []
-    return names.first { !seen.insert(SQLText.lowered($0)).inserted }
-  }
-
-  static func == (left: SQLiteColumns, right: SQLiteColumns) -> Bool {
-    left === right || left.names.elementsEqual(right.names) { $0.hasSameBytes(as: $1) }
-  }
+  fileprivate var range: Range<Int> { Int(word)..<Int(word) + Int(count) }
 }
 
-/// The values of some rows, which are decoded when they are read.
-///
-/// A row keeps its whole batch alive. Batches are therefore small.
-final class RowBatch: Sendable {
-  /// One value: a number, or the location of a text or a blob.
-  struct Cell: Sendable {
-    enum Kind: UInt8, Sendable {
-      case null, integer, real, text, blob
-    }
-
-    var kind = Kind.null
-    /// The number of bytes of a text or a blob.
-    var count: UInt32 = 0
-    /// The bits of a number, or the offset of a text or a blob in the bytes of the batch.
-    var word: UInt64 = 0
-  }
-
-  let columns: SQLiteColumns
-  private let cells: [Cell]
-  private let bytes: [UInt8]
-
-  init(columns: SQLiteColumns, cells: [Cell], bytes: [UInt8]) {
-    self.columns = columns
-    self.cells = cells
-    self.bytes = bytes
-  }
-
-  /// Returns the value of a cell. The cells of all rows are numbered consecutively.
-  func value(at position: Int) -> SQLiteValue {
+extension RowBatch<SQLiteCell> {
+  /// Returns the value of a cell.
+  fileprivate func value(at position: Int) -> SQLiteValue {
     let cell = cells[position]
     switch cell.kind {
     case .null: return .null
@@ -203,95 +142,47 @@ final class RowBatch: Sendable {
     case .real: return .real(Double(bitPattern: cell.word))
     case .text:
       return bytes.withUnsafeBufferPointer {
-        .text(String(decoding: $0[range(of: cell)], as: UTF8.self))
+        .text(String(decoding: $0[cell.range], as: UTF8.self))
       }
-    case .blob: return .blob(Array(bytes[range(of: cell)]))
+    case .blob: return .blob(Array(bytes[cell.range]))
     }
   }
 
   /// Returns the bytes of a TEXT that is not UTF-8, or `nil` for any other value.
-  func invalidText(at position: Int) -> [UInt8]? {
+  fileprivate func invalidText(at position: Int) -> [UInt8]? {
     let cell = cells[position]
     guard cell.kind == .text else { return nil }
     return bytes.withUnsafeBufferPointer { bytes in
-      let text = bytes[range(of: cell)]
+      let text = bytes[cell.range]
       // Most texts are ASCII.
       let isValid =
         text.allSatisfy { $0 < 0x80 } || String(validating: text, as: UTF8.self) != nil
       return isValid ? nil : Array(text)
     }
   }
-
-  private func range(of cell: Cell) -> Range<Int> {
-    Int(cell.word)..<Int(cell.word) + Int(cell.count)
-  }
 }
 
-/// Copies rows into batches.
-struct RowBatches {
-  private static var size: Int { 128 }
-
-  let columns: SQLiteColumns
-  /// The batches. A consumed batch is `nil`.
-  private var batches: [RowBatch?] = []
-  private var cells: [RowBatch.Cell] = []
-  private var bytes: [UInt8] = []
-  private(set) var count = 0
-  private var sealedByteCount = 0
-
-  init(columns: SQLiteColumns) {
-    self.columns = columns
-  }
-
-  /// Throws if the rows take more memory than a query may use.
-  ///
-  /// - Parameters:
-  ///   - others: The number of bytes that the caller stores for the rows.
-  ///   - limit: The largest number of bytes.
-  func checkSize(with others: Int = 0, limit: Int) throws(SQLiteError) {
-    guard sealedByteCount + openByteCount + others > limit else { return }
-    throw SQLiteError(
-      .other, "the result is larger than \(limit) bytes", resultCode: SQLITE_TOOBIG,
-      help: "select fewer rows or columns, or add LIMIT")
-  }
-
-  /// The number of bytes of the last batch.
-  private var openByteCount: Int {
-    bytes.count + cells.count * MemoryLayout<RowBatch.Cell>.stride
-  }
-
-  /// Copies the first columns of a statement's current row.
-  ///
-  /// - Returns: The number of the row.
-  mutating func append(_ statement: SQLiteStatement) -> Int {
-    append(statement) { _ in }
-    return count - 1
-  }
-
+extension RowBatches<SQLiteRow> {
   /// Copies the first columns of a statement's current row.
   ///
   /// - Parameter visit: A closure that receives each value.
-  @inline(__always)
-  mutating func append(_ statement: SQLiteStatement, visit: (StoredValue) -> Void) {
+  /// - Returns: The number of the row.
+  @inline(__always) @discardableResult
+  mutating func append(
+    _ statement: SQLiteStatement, visit: (StoredValue) -> Void = { _ in }
+  ) -> Int {
     let present = statement.valueCount
     for position in 0..<columns.names.count {
       let value = position < present ? statement.storedValue(at: position) : .null
       visit(value)
       add(value)
     }
-    count += 1
-    if count % RowBatches.size == 0 {
-      let (cellCount, byteCount) = (cells.count, bytes.count)
-      seal()
-      // The next batch will have about the same size.
-      cells.reserveCapacity(cellCount)
-      bytes.reserveCapacity(byteCount + byteCount / 8)
-    }
+    return endRow()
   }
 
   @inline(__always)
   private mutating func add(_ value: StoredValue) {
-    var cell = RowBatch.Cell()
+    var cell = SQLiteCell()
     switch value {
     case .null: break
     case .integer(let number):
@@ -307,35 +198,6 @@ struct RowBatches {
       bytes.append(contentsOf: content)
     }
     cells.append(cell)
-  }
-
-  /// Ends the last batch. Copied rows can be read from then on.
-  mutating func seal() {
-    guard batches.count * RowBatches.size < count else { return }
-    batches.append(RowBatch(columns: columns, cells: cells, bytes: bytes))
-    sealedByteCount += openByteCount
-    cells = []
-    bytes = []
-  }
-
-  /// Passes each row to a closure, releases each batch after its last row, and leaves no rows.
-  mutating func consume<Failure: Error>(
-    _ body: (_ row: SQLiteRow) throws(Failure) -> Void
-  ) throws(Failure) {
-    defer { self = RowBatches(columns: columns) }
-    for index in batches.indices {
-      let rows = min(RowBatches.size, count - index * RowBatches.size)
-      for row in 0..<rows { try body(self[index * RowBatches.size + row]) }
-      batches[index] = nil
-    }
-  }
-
-  /// Returns a row that was copied before the last call of `seal`.
-  subscript(number: Int) -> SQLiteRow {
-    guard let batch = batches[number / RowBatches.size] else {
-      preconditionFailure("the rows are consumed")
-    }
-    return SQLiteRow(batch: batch, start: number % RowBatches.size * columns.names.count)
   }
 }
 

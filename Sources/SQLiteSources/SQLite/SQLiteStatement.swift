@@ -1,3 +1,4 @@
+import SQLSources
 import SwappablePrimitives
 import SwappableSQLite3
 
@@ -8,7 +9,7 @@ final class SQLiteStatement {
   private let handle: OpaquePointer
   private let database: OpaquePointer
   private var preparations: Int32 = 0
-  private var knownColumns: SQLiteColumns?
+  private var knownColumns: ResultColumns?
 
   init(handle: OpaquePointer, database: OpaquePointer, sql: String, path: ByteString) {
     self.handle = handle
@@ -37,14 +38,14 @@ final class SQLiteStatement {
 
   /// The columns of the rows, as of the last step. SQLite prepares the statement anew if the schema
   /// has changed.
-  var columns: SQLiteColumns {
+  var columns: ResultColumns {
     let count = sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0)
     if let knownColumns, count == preparations { return knownColumns }
     let names = (0..<sqlite3_column_count(handle)).map { position in
       sqlite3_column_name(handle, position).map { String(cString: $0) } ?? ""
     }
     // Keep the object for equal names: rows of several runs then have identical columns.
-    let new = SQLiteColumns(names)
+    let new = ResultColumns(names, ignoresCase: true)
     let columns = knownColumns.flatMap { $0 == new ? $0 : nil } ?? new
     knownColumns = columns
     preparations = count
@@ -88,10 +89,9 @@ final class SQLiteStatement {
   }
 
   func row() -> SQLiteRow {
-    var rows = RowBatches(columns: columns)
-    _ = rows.append(self)
-    rows.seal()
-    return rows[0]
+    var rows = RowBatches<SQLiteRow>(columns: columns)
+    rows.append(self)
+    return rows.onlyRow
   }
 
   /// Returns a value of the current row, in SQLite's memory.

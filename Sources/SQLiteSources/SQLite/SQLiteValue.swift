@@ -23,7 +23,7 @@ public enum SQLiteValue: Sendable {
   }
 
   /// SQLite's name for the type of the value, for messages.
-  var typeName: String {
+  package var typeName: String {
     switch self {
     case .null: "NULL"
     case .integer: "INTEGER"

@@ -1,3 +1,5 @@
+import SQLSources
+
 import SwappableSQLite3
 
 /// Decides what the statements of a handle may do, when SQLite prepares them.

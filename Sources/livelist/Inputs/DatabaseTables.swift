@@ -1,3 +1,4 @@
+import SQLSources
 import SQLiteSources
 import SwappablePrimitives
 

@@ -1,3 +1,4 @@
+import SQLSources
 import SwappablePrimitives
 
 /// A plan for reading only the rows of a result that have changed keys, and for placing them.
@@ -5,7 +6,7 @@ import SwappablePrimitives
 /// It exists if each row of the result is one row of one table, and contains its primary key. Two things must be
 /// computed here as the server does: whether a key is in the result (the server itself runs the query for a few keys),
 /// and the place of a row (from the values that order it).
-struct KeyedPlan: Sendable {
+struct IncrementalPlan: Sendable {
   /// A column of the result that orders its rows.
   struct Order: Sendable, Equatable {
     /// The values of a type, which this module orders as the server does.
@@ -38,17 +39,15 @@ struct KeyedPlan: Sendable {
   var hasTies: Bool
 }
 
-extension KeyedPlan: Equatable {
+extension IncrementalPlan: Equatable {
   /// Returns a Boolean value that indicates whether two plans are the same, with the same bytes of the query.
-  static func == (left: KeyedPlan, right: KeyedPlan) -> Bool {
+  static func == (left: IncrementalPlan, right: IncrementalPlan) -> Bool {
     left.keyPositions == right.keyPositions && left.orders == right.orders
       && left.hasTies == right.hasTies && left.sql.hasSameBytes(as: right.sql)
   }
 }
 
-extension KeyedPlan {
-  private typealias Reason = QueryAnalysis.Reason
-
+extension IncrementalPlan {
   /// The nodes of expressions whose value depends only on the row.
   private static let knownNodes: Set<String> = [
     "QUERY", "RTE", "RANGETBLENTRY", "RTEPERMISSIONINFO", "ALIAS", "TARGETENTRY", "VAR", "CONST",
@@ -60,65 +59,88 @@ extension KeyedPlan {
 
   /// Makes the plan of a query, or finds the reason why there is none.
   static func make(
-    tree: NodeTree?, columns: PostgresColumns?, unstable: String?, _ analysis: QueryAnalysis,
+    tree: NodeTree?, columns: ResultColumns?, unstable: String?, _ analysis: QueryAnalysis,
     _ query: PostgresQuery, _ session: PostgresSession
-  ) async throws(PostgresError) -> Result<KeyedPlan, QueryAnalysis.Reason> {
-    func no(_ sentence: String, _ suggestion: String) -> Result<KeyedPlan, QueryAnalysis.Reason> {
-      .failure(.init(sentence: sentence, suggestion: suggestion))
+  ) async throws(PostgresError) -> Result<IncrementalPlan, RefetchReason> {
+    do {
+      return .success(
+        try await plan(
+          tree: tree, columns: columns, unstable: unstable, analysis, query, session))
+    } catch let reason as RefetchReason {
+      return .failure(reason)
+    } catch let error as PostgresError {
+      throw error
+    } catch {
+      preconditionFailure("planning throws only PostgresError and RefetchReason: \(error)")
     }
+  }
+
+  private static func plan(
+    tree: NodeTree?, columns: ResultColumns?, unstable: String?, _ analysis: QueryAnalysis,
+    _ query: PostgresQuery, _ session: PostgresSession
+  ) async throws -> IncrementalPlan {
     guard let tree = tree?.elements.first, tree.name == "QUERY", let columns else {
-      return no("The server's tree of the query is not known here.", "Report the server's version.")
+      throw RefetchReason(
+        "The server's tree of the query is not known here.",
+        suggestion: "Report the server's version.")
     }
     for (field, name) in [
       ("hasAggs", "an aggregate"), ("hasWindowFuncs", "a window function"),
       ("hasTargetSRFs", "a function that returns several rows"), ("hasSubLinks", "a subquery"),
       ("hasDistinctOn", "DISTINCT"), ("hasModifyingCTE", "WITH"),
     ] where tree.word(field) != "false" {
-      return no("The query has \(name).", "Select rows of one table without it.")
+      throw RefetchReason(
+        "The query has \(name).", suggestion: "Select rows of one table without it.")
     }
     for (field, name) in [
       ("cteList", "WITH"), ("groupClause", "GROUP BY"), ("groupingSets", "GROUP BY"),
       ("havingQual", "HAVING"), ("windowClause", "a window"), ("distinctClause", "DISTINCT"),
       ("limitCount", "LIMIT"), ("limitOffset", "OFFSET"), ("setOperations", "UNION"),
     ] where tree[field] != nil {
-      return no("The query has \(name).", "Select rows of one table without it.")
+      throw RefetchReason(
+        "The query has \(name).", suggestion: "Select rows of one table without it.")
     }
     guard let from = tree["jointree"]?["fromlist"]?.elements, from.count == 1,
       from[0].name == "RANGETBLREF", let index = from[0].number("rtindex"),
       let entries = tree["rtable"]?.elements, index > 0, index <= entries.count,
       entries[index - 1].number("rtekind") == 0, let table = entries[index - 1].number("relid")
     else {
-      return no(
-        "The query does not read exactly one table.", "Combine the rows of several sources here.")
+      throw RefetchReason(
+        "The query does not read exactly one table.",
+        suggestion: "Combine the rows of several sources here.")
     }
     guard let relation = analysis.relations.first(where: { Int($0.oid) == table }),
       relation.kind == "r" || relation.kind == "p"
-    else { return no("The query reads a view.", "Select from the table of the view.") }
+    else {
+      throw RefetchReason(
+        "The query reads a view.", suggestion: "Select from the table of the view.")
+    }
     // Partitions have the primary key of their table. Children and parents may have other keys.
     let family = analysis.relations.filter { $0.oid != relation.oid }
     if relation.kind == "r", !family.allSatisfy({ $0.isAncestor && $0.kind == "p" }) {
-      return no("The table has children or a parent.", "Use a partitioned table.")
+      throw RefetchReason(
+        "The table has children or a parent.", suggestion: "Use a partitioned table.")
     }
     if entries[index - 1]["tablesample"] != nil {
-      return no("The query reads a sample.", "Read all rows.")
+      throw RefetchReason("The query reads a sample.", suggestion: "Read all rows.")
     }
-    if let unstable { return no(unstable, "Pass the value as an argument.") }
+    if let unstable { throw RefetchReason(unstable, suggestion: "Pass the value as an argument.") }
     var unknown: String?
     tree.forEachNode { node in
       if let name = node.name, !knownNodes.contains(name) { unknown = name }
     }
     if let unknown {
-      return no(
+      throw RefetchReason(
         "The query has an expression that may depend on more than the row (\(unknown)).",
-        "Select plain columns, and compute the rest here.")
+        suggestion: "Select plain columns, and compute the rest here.")
     }
-    return try await make(tree, table: table, index, columns, query, session)
+    return try await plan(tree, table: table, index, columns, query, session)
   }
 
-  private static func make(
-    _ tree: NodeTree, table: Int, _ index: Int, _ columns: PostgresColumns,
+  private static func plan(
+    _ tree: NodeTree, table: Int, _ index: Int, _ columns: ResultColumns,
     _ query: PostgresQuery, _ session: PostgresSession
-  ) async throws(PostgresError) -> Result<KeyedPlan, QueryAnalysis.Reason> {
+  ) async throws -> IncrementalPlan {
     let key = try await session.texts(
       """
       SELECT a.attnum, a.attname, pg_catalog.format_type(a.atttypid, NULL), a.atttypid,
@@ -132,14 +154,12 @@ extension KeyedPlan {
       ORDER BY k.position
       """, [.integer(Int64(table))], columns: 5)
     if key.isEmpty {
-      return .failure(
-        .init(sentence: "The table has no primary key.", suggestion: "Add a primary key."))
+      throw RefetchReason("The table has no primary key.", suggestion: "Add a primary key.")
     }
     let allTargets = tree["targetList"]?.elements ?? []
     let targets = allTargets.filter { $0.word("resjunk") == "false" }
     guard targets.count == columns.names.count else {
-      return .failure(
-        .init(sentence: "The columns of the result are not known.", suggestion: "Name them."))
+      throw RefetchReason("The columns of the result are not known.", suggestion: "Name them.")
     }
     /// The position of a plain column of the table in the result.
     func position(of number: Int) -> Int? {
@@ -155,51 +175,44 @@ extension KeyedPlan {
       guard let number = row[0].flatMap({ Int($0) }), let name = row[1], let type = row[2],
         row[4] == "t"
       else {
-        return .failure(
-          .init(
-            sentence: "The type of the primary key is not supported.",
-            suggestion: "Use integers, uuid, numeric, text or an enumeration."))
+        throw RefetchReason(
+          "The type of the primary key is not supported.",
+          suggestion: "Use integers, uuid, numeric, text or an enumeration.")
       }
       guard let position = position(of: number) else {
-        return .failure(
-          .init(
-            sentence: "The result does not contain the primary key (\(name)).",
-            suggestion: "Select it."))
+        throw RefetchReason(
+          "The result does not contain the primary key (\(name)).",
+          suggestion: "Select it.")
       }
       let column = columns.names[position]
       guard columns.names.count(where: column.hasSameBytes) == 1 else {
-        return .failure(
-          .init(
-            sentence: "Two columns have the name \(column).", suggestion: "Rename one with AS."))
+        throw RefetchReason(
+          "Two columns have the name \(column).", suggestion: "Rename one with AS.")
       }
       keyPositions.append(position)
       let argument = query.arguments.count + offset + 1
       // Rows of other combinations may be read, too. They are what they are.
       conditions.append(
-        "swappable_q.\(PostgresText.quoted(column)) = ANY ($\(argument)::\(type)[])")
+        "swappable_q.\(SQLText.quoted(column)) = ANY ($\(argument)::\(type)[])")
     }
-    let orders: [Order]
-    switch try await sortOrders(tree, allTargets, position(of:), columns, session) {
-    case .failure(let reason): return .failure(reason)
-    case .success(let found): orders = found
-    }
+    let orders = try await sortOrders(tree, allTargets, position(of:), columns, session)
     let missing = keyPositions.filter { position in !orders.contains { $0.position == position } }
     let rest = missing.map { position in
-      Order(position: position, kind: kind(of: columns.types[position], isBytewise: true) ?? .bytes)
+      Order(
+        position: position, kind: kind(of: columns.type(at: position), isBytewise: true) ?? .bytes)
     }
-    return .success(
-      KeyedPlan(
-        keyPositions: keyPositions, orders: orders + rest,
-        sql: "SELECT * FROM (\(query.sql)\n) AS swappable_q WHERE "
-          + conditions.joined(separator: " AND "),
-        hasTies: !missing.isEmpty))
+    return IncrementalPlan(
+      keyPositions: keyPositions, orders: orders + rest,
+      sql: "SELECT * FROM (\(query.sql)\n) AS swappable_q WHERE "
+        + conditions.joined(separator: " AND "),
+      hasTies: !missing.isEmpty)
   }
 
   /// Returns the columns of ORDER BY.
   private static func sortOrders(
     _ tree: NodeTree, _ targets: [NodeTree], _ columnPosition: (Int) -> Int?,
-    _ columns: PostgresColumns, _ session: PostgresSession
-  ) async throws(PostgresError) -> Result<[Order], QueryAnalysis.Reason> {
+    _ columns: ResultColumns, _ session: PostgresSession
+  ) async throws -> [Order] {
     /// The position of an ordering value in the result. `x COLLATE "C"` has the value of `x`.
     func position(of index: Int) -> Int? {
       // Hidden values follow the columns of the result.
@@ -216,10 +229,9 @@ extension KeyedPlan {
         let index = targets.firstIndex(where: { $0.number("ressortgroupref") == reference }),
         let position = position(of: index)
       else {
-        return .failure(
-          .init(
-            sentence: "A value that orders the rows is not in the result.",
-            suggestion: "Select it, too."))
+        throw RefetchReason(
+          "A value that orders the rows is not in the result.",
+          suggestion: "Select it, too.")
       }
       // The operator is the first or the last strategy of a B-tree, for ascending or descending order.
       let strategy = try await session.texts(
@@ -233,22 +245,21 @@ extension KeyedPlan {
       ).first?.first?.flatMap(\.self)
       let collation = collation(of: targets[index]["expr"])
       let isBytewise = try await isBytewise(collation, session)
-      guard let strategy, let kind = kind(of: columns.types[position], isBytewise: isBytewise)
+      guard let strategy, let kind = kind(of: columns.type(at: position), isBytewise: isBytewise)
       else {
-        return .failure(
-          .init(
-            sentence: "The order of column \(columns.names[position]) depends on a collation or an "
-              + "operator of the server.",
-            suggestion:
-              "Order by \(PostgresText.quoted(columns.names[position])) COLLATE \"C\", or by "
-              + "numbers or times."))
+        throw RefetchReason(
+          "The order of column \(columns.names[position]) depends on a collation or an "
+            + "operator of the server.",
+          suggestion:
+            "Order by \(SQLText.quoted(columns.names[position])) COLLATE \"C\", or by "
+            + "numbers or times.")
       }
       orders.append(
         Order(
           position: position, kind: kind, isDescending: strategy == "5",
           hasNullsFirst: clause.word("nulls_first") == "true"))
     }
-    return .success(orders)
+    return orders
   }
 
   private static func kind(of type: PostgresType, isBytewise: Bool) -> Order.Kind? {

@@ -3,7 +3,7 @@ import TestSupport
 import TestTags
 import Testing
 
-@Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(10))) struct KeyedPlanTests {
+@Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(10))) struct IncrementalPlanTests {
   @Test func `queries are kept in step in the expected way`() async throws {
     let database = try await TestDatabase(
       """

@@ -1,11 +1,11 @@
 import DataSourceTesting
+import SQLSources
 import SwappablePrimitives
-import SwappableSources
 import Testing
 
 @testable import SQLiteSources
 
-@Suite struct IncrementalRowIndexTests {
+@Suite struct ResultIndexTests {
   @Test func `chunks behave like a sorted array`() {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
@@ -52,17 +52,13 @@ import Testing
         guard case .success(let plan) = try IncrementalPlan.make(for: query, on: database) else {
           return
         }
-        var index = RowIndex(isByRowid: false)
+        var index = ResultIndex(isByIdentity: false)
         let scan = RowScan(query, plan)
         var count = 0
         for turn in 1...10 {
           // The rows of this read are not applied, as after a mapping error.
-          if let window = plan.windowSQL {
-            _ = try scan.delta(toWindow: &index, window, on: database)
-          } else {
-            _ = try scan.delta(to: &index, on: database)
-          }
-          _ = try scan.delta(of: Array(1...1000), to: &index, on: database)
+          _ = try scan.change(of: &index, on: database)
+          _ = try scan.change(of: &index, rowids: Array(1...1000), on: database)
           if turn == 1 { count = index.arena.bytes.count }
         }
         #expect(count > 0 && index.arena.bytes.count <= 2 * count)
@@ -71,17 +67,18 @@ import Testing
   }
 
   @Test func `keys of removed rows are released`() throws {
-    var index = RowIndex(isByRowid: false)
+    var index = ResultIndex(isByIdentity: false)
     var writer = SortKeyWriter()
     var largest = 0
     for turn in 0..<5000 {
       writer.removeAll()
       let text = Array("\(turn % 100) and some more that does not fit into the prefix".utf8)
       text.withUnsafeBytes { writer.add(text: $0, ignoresCase: false) }
-      if let old = index.row(Int64(turn % 50)) { index.remove(old) }
+      let identity = SortKey(Int64(turn % 50))
+      if let old = index.row(identity) { index.remove(old) }
       let made = index.makeKey(writer)
       let key = try #require(made)
-      index.insert(.init(rowid: Int64(turn % 50), fingerprint: RowFingerprint(), key: key))
+      index.insert(.init(identity: identity, order: key, fingerprint: RowFingerprint()))
       index.compact()
       largest = max(largest, index.arena.bytes.count)
       let last = try #require(index.last)
@@ -91,34 +88,33 @@ import Testing
   }
 
   @Test func `a window is filled from known rows only`() throws {
-    func row(_ rowid: Int64) -> RowIndex.Row {
-      .init(rowid: rowid, fingerprint: RowFingerprint(), key: SortKey())
+    func row(_ rowid: Int64) -> ResultIndex.Row {
+      .init(identity: SortKey(rowid), order: SortKey(), fingerprint: RowFingerprint())
     }
-    func added(_ rowid: Int64) -> RowDelta.Added {
-      .init(row: row(rowid), number: 0)
+    func change(removed: [Int64] = [], added: [Int64] = []) -> RowChange {
+      var change = RowChange(columns: ResultColumns([]))
+      change.removed = removed.map(row)
+      change.added = added.map { .init(row: row($0), number: 0) }
+      return change
     }
-    func delta(removed: [Int64] = [], added rowids: [Int64] = []) -> RowDelta {
-      var delta = RowDelta(values: RowBatches(columns: SQLiteColumns([])))
-      delta.removed = removed.map(row)
-      delta.added = rowids.map(added)
-      return delta
-    }
-    var index = RowIndex(isByRowid: true)
+    var index = ResultIndex(isByIdentity: true)
     for rowid: Int64 in [10, 20, 30] { index.insert(row(rowid)) }
     // A row behind the last row is not in the result. A row before it pushes it out.
-    let behind = delta(added: [40]).windowed(index, limit: 3)
-    #expect(behind?.isEmpty == true)
-    let before = try #require(delta(added: [15]).windowed(index, limit: 3))
-    #expect(before.added.map(\.row.rowid) == [15] && before.removed.map(\.rowid) == [30])
+    let behind = change(added: [40]).windowed(index, limit: 3)
+    #expect(behind?.count == 0)
+    let before = try #require(change(added: [15]).windowed(index, limit: 3))
+    #expect(
+      before.added.map(\.row.identity.integer) == [15]
+        && before.removed.map(\.identity.integer) == [30])
     // After a deletion, the row that follows the last row is unknown.
-    #expect(delta(removed: [20]).windowed(index, limit: 3) == nil)
-    #expect(delta(removed: [20], added: [40]).windowed(index, limit: 3) == nil)
-    let exchanged = delta(removed: [20], added: [5]).windowed(index, limit: 3)
+    #expect(change(removed: [20]).windowed(index, limit: 3) == nil)
+    #expect(change(removed: [20], added: [40]).windowed(index, limit: 3) == nil)
+    let exchanged = change(removed: [20], added: [5]).windowed(index, limit: 3)
     #expect(exchanged?.count == 2)
     // If there are fewer rows than the limit, all rows are known.
-    let shrunk = delta(removed: [20]).windowed(index, limit: 4)
+    let shrunk = change(removed: [20]).windowed(index, limit: 4)
     #expect(shrunk?.removed.count == 1)
-    let grown = delta(added: [40, 50]).windowed(index, limit: 4)
-    #expect(grown?.added.map(\.row.rowid) == [40])
+    let grown = change(added: [40, 50]).windowed(index, limit: 4)
+    #expect(grown?.added.map(\.row.identity.integer) == [40])
   }
 }

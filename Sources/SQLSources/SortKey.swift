@@ -1,6 +1,6 @@
 public import SwappablePrimitives
 
-/// The ordering values of a row, as bytes that compare as SQLite compares the values.
+/// The ordering values of a row, as bytes that compare as the database compares the values.
 ///
 /// The first eight bytes are stored in place, where most comparisons end. An arena stores the rest.
 @usableFromInline
@@ -22,6 +22,17 @@ package struct SortKey: Sendable {
     }
     self.prefix = prefix
     rest = UInt64(restStart) << SortKey.countBits | UInt64(restCount)
+  }
+
+  /// Creates the key of an integer without a class, such as a rowid.
+  @inlinable
+  package init(_ integer: Int64) {
+    prefix = UInt64(bitPattern: integer) ^ 1 << 63
+  }
+
+  /// The integer of a key without a class, or `nil` if the key is longer.
+  @inlinable package var integer: Int64? {
+    rest == 0 ? Int64(bitPattern: prefix ^ 1 << 63) : nil
   }
 
   @inlinable package var restCount: Int { Int(rest & ((1 << SortKey.countBits) - 1)) }
@@ -66,13 +77,14 @@ package struct SortKeyArena: Sendable {
     usedCount += key.restCount
   }
 
-  package mutating func useNothing() {
-    usedCount = 0
-  }
-
   @inlinable
   package mutating func remove(_ key: SortKey) {
     usedCount -= key.restCount
+  }
+
+  /// Forgets the key that was added last, and is not in use.
+  package mutating func removeLast(_ key: SortKey) {
+    bytes.removeLast(key.restCount)
   }
 
   /// Compares two keys, and returns a number below, equal to or above 0.

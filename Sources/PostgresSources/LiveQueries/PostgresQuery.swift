@@ -1,0 +1,52 @@
+import SQLSources
+
+/// The query of a data source.
+struct PostgresQuery: Sendable {
+  /// The largest result in bytes. A query without an end exceeds it.
+  static let byteLimit = 2_000_000_000
+
+  /// One statement, without a semicolon.
+  let sql: String
+  let arguments: [PostgresValue]
+  /// A Boolean value that indicates whether equal column names are an error.
+  let needsUniqueColumnNames: Bool
+  var byteLimit = PostgresQuery.byteLimit
+
+  /// Creates a query.
+  ///
+  /// - Throws: A ``PostgresError`` if the SQL is not one query, or if the number of arguments is wrong. The server finds
+  ///   other errors.
+  init(
+    sql: String, arguments: PostgresArguments, needsUniqueColumnNames: Bool
+  ) throws(PostgresError) {
+    self.sql = try PostgresText.singleStatement(sql)
+    self.arguments = arguments.values
+    self.needsUniqueColumnNames = needsUniqueColumnNames
+    guard ["SELECT", "WITH", "VALUES", "TABLE"].contains(PostgresText.firstWord(sql)) else {
+      throw PostgresError(
+        .notAQuery, "the statement is not a query", sql: sql,
+        help: "use a SELECT, and write with a PostgresConnection")
+    }
+    let count = PostgresText.argumentCount(sql)
+    guard count == self.arguments.count else {
+      throw PostgresError(
+        .arguments,
+        "the query takes \(count) argument\(count == 1 ? "" : "s"), but \(self.arguments.count) "
+          + (self.arguments.count == 1 ? "is given" : "are given"), sql: sql,
+        help: "pass one value for each of $1, $2, …")
+    }
+  }
+
+  /// Returns the error of a result with wrong columns, or `nil`.
+  func error(of columns: ResultColumns) -> PostgresError? {
+    if columns.names.isEmpty {
+      return PostgresError(
+        .notAQuery, "the result has no columns", sql: sql,
+        help: "select at least one column, without INTO")
+    }
+    guard needsUniqueColumnNames, let name = columns.duplicate else { return nil }
+    return PostgresError(
+      .duplicateColumn, "two columns have the name \"\(name)\"", sql: sql,
+      help: "rename one of them with AS")
+  }
+}

@@ -1,0 +1,24 @@
+/// An error of a live query. Its result stays as it was.
+package struct LiveQueryError<Failure: SQLError>: Error {
+  package let error: Failure
+  /// The interval after which the data source tries again, or `nil` if it waits for a change.
+  package let retryInterval: Duration?
+  /// A Boolean value that indicates whether the status of the data source shows the error.
+  package let isReported: Bool
+
+  package init(_ error: Failure, retryInterval: Duration? = nil, isReported: Bool = true) {
+    (self.error, self.retryInterval, self.isReported) = (error, retryInterval, isReported)
+  }
+}
+
+/// The reason why the whole result of a query is read again after each change.
+package struct RefetchReason: Error, Sendable, Hashable {
+  /// The reason, as a sentence.
+  package let sentence: String
+  /// An instruction that would make the query incremental, as a sentence.
+  package let suggestion: String
+
+  package init(_ sentence: String, suggestion: String) {
+    (self.sentence, self.suggestion) = (sentence, suggestion)
+  }
+}

@@ -1,0 +1,200 @@
+extension SQLRow {
+  /// Decodes the row. Each coding key takes the column with its name.
+  ///
+  /// - Throws: A `Failure` that names the column, or an error of the type's own decoding.
+  package func decoded<Decoded: Decodable>(as type: Decoded.Type) throws -> Decoded {
+    do {
+      return try Decoded(from: RowDecoder(row: self))
+    } catch let error as DecodingError {
+      let context: DecodingError.Context? =
+        switch error {
+        case .typeMismatch(_, let context), .valueNotFound(_, let context),
+          .keyNotFound(_, let context), .dataCorrupted(let context):
+          context
+        @unknown default: nil
+        }
+      let column = context?.codingPath.first.map { " from column \"\($0.stringValue)\"" } ?? ""
+      throw Failure(
+        kind: .decoding,
+        "\(type) cannot be decoded\(column): \(context?.debugDescription ?? "\(error)")",
+        help: "change the type or the query")
+    }
+  }
+}
+
+private struct RowDecoder<Row: SQLRow>: Decoder {
+  let row: Row
+  var codingPath: [any CodingKey] { [] }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
+    KeyedDecodingContainer(RowContainer(row: row))
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    throw Row.Failure(
+      kind: .decoding, "a row cannot be decoded as an array",
+      help: "decode a type with one property for each column")
+  }
+
+  func singleValueContainer() throws -> any SingleValueDecodingContainer {
+    let count = row.columns.names.count
+    guard count == 1 else {
+      throw Row.Failure(
+        kind: .decoding, "a row of \(count) columns cannot be decoded as one value",
+        help: "select one column, or decode a type with one property for each column")
+    }
+    return ColumnDecoder(row: row, position: 0, codingPath: [])
+  }
+}
+
+private struct RowContainer<Row: SQLRow, Key: CodingKey>: KeyedDecodingContainerProtocol {
+  let row: Row
+  var codingPath: [any CodingKey] { [] }
+  var allKeys: [Key] { row.columns.names.compactMap { Key(stringValue: $0) } }
+
+  func contains(_ key: Key) -> Bool { row.columns.position(of: key.stringValue) != nil }
+
+  func decodeNil(forKey key: Key) throws -> Bool { try column(key).decodeNil() }
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try column(key).decode(type) }
+  func decode(_ type: String.Type, forKey key: Key) throws -> String {
+    try column(key).decode(type)
+  }
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
+    try column(key).decode(type)
+  }
+  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try column(key).decode(type) }
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try column(key).number() }
+  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try column(key).number() }
+  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try column(key).number() }
+  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try column(key).number() }
+  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try column(key).number() }
+  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try column(key).number() }
+  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try column(key).number() }
+  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try column(key).number() }
+  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try column(key).number() }
+  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try column(key).number() }
+
+  func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+    try column(key).decode(type)
+  }
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy type: NestedKey.Type, forKey key: Key
+  ) throws -> KeyedDecodingContainer<NestedKey> {
+    try column(key).container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+    try column(key).unkeyedContainer()
+  }
+
+  func superDecoder() throws -> any Decoder { RowDecoder(row: row) }
+  func superDecoder(forKey key: Key) throws -> any Decoder { try column(key) }
+
+  private func column(_ key: Key) throws(Row.Failure) -> ColumnDecoder<Row> {
+    ColumnDecoder(
+      row: row, position: try row.requiredPosition(of: key.stringValue), codingPath: [key])
+  }
+}
+
+/// Decodes the value of one column: a single value, or the elements of an array or a blob.
+private struct ColumnDecoder<Row: SQLRow>: Decoder, SingleValueDecodingContainer {
+  let row: Row
+  let position: Int
+  let codingPath: [any CodingKey]
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    throw mismatch("type with several properties")
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    guard let elements = row[position].elements else { throw mismatch(Row.Value.listName) }
+    return ElementsContainer(decoder: self, elements: elements)
+  }
+
+  func singleValueContainer() -> any SingleValueDecodingContainer { self }
+
+  func decodeNil() -> Bool { row[position].isNull }
+  func decode(_ type: Bool.Type) throws -> Bool { try require(row[position].read(type)) }
+  func decode(_ type: String.Type) throws -> String { try require(row[position].read(type)) }
+  func decode(_ type: Double.Type) throws -> Double { try require(row[position].read(type)) }
+  func decode(_ type: Float.Type) throws -> Float { try require(row[position].read(type)) }
+  func decode(_ type: Int.Type) throws -> Int { try number() }
+  func decode(_ type: Int8.Type) throws -> Int8 { try number() }
+  func decode(_ type: Int16.Type) throws -> Int16 { try number() }
+  func decode(_ type: Int32.Type) throws -> Int32 { try number() }
+  func decode(_ type: Int64.Type) throws -> Int64 { try number() }
+  func decode(_ type: UInt.Type) throws -> UInt { try number() }
+  func decode(_ type: UInt8.Type) throws -> UInt8 { try number() }
+  func decode(_ type: UInt16.Type) throws -> UInt16 { try number() }
+  func decode(_ type: UInt32.Type) throws -> UInt32 { try number() }
+  func decode(_ type: UInt64.Type) throws -> UInt64 { try number() }
+
+  func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    try row[position].readStored(type) ?? Value(from: self)
+  }
+
+  func number<Number: FixedWidthInteger>() throws -> Number {
+    try require(row[position].read(Number.self))
+  }
+
+  func mismatch(_ wanted: String) -> Row.Failure {
+    row.mismatchError(at: position, wanted: wanted)
+  }
+
+  private func require<Value>(_ value: Value?) throws -> Value {
+    guard let value else { throw mismatch("\(Value.self)") }
+    return value
+  }
+}
+
+/// The elements of an array or a blob, as an unkeyed container.
+private struct ElementsContainer<Row: SQLRow>: UnkeyedDecodingContainer {
+  let decoder: ColumnDecoder<Row>
+  let elements: [Row.Value]
+  var currentIndex = 0
+
+  init(decoder: ColumnDecoder<Row>, elements: [Row.Value]) {
+    (self.decoder, self.elements) = (decoder, elements)
+  }
+
+  var codingPath: [any CodingKey] { decoder.codingPath }
+  var count: Int? { elements.count }
+  var isAtEnd: Bool { currentIndex >= elements.count }
+
+  mutating func decodeNil() -> Bool {
+    guard !isAtEnd, elements[currentIndex].isNull else { return false }
+    currentIndex += 1
+    return true
+  }
+
+  mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    guard !isAtEnd else {
+      throw DecodingError.valueNotFound(
+        type, .init(codingPath: codingPath, debugDescription: "the array has no more elements"))
+    }
+    guard let value = elements[currentIndex].readStored(type) else {
+      throw decoder.mismatch("array of \(type)")
+    }
+    currentIndex += 1
+    return value
+  }
+
+  mutating func nestedContainer<Key: CodingKey>(
+    keyedBy type: Key.Type
+  ) throws -> KeyedDecodingContainer<Key> {
+    try decoder.container(keyedBy: type)
+  }
+
+  mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    guard !isAtEnd, let values = elements[currentIndex].elements else {
+      throw decoder.mismatch("array of arrays")
+    }
+    currentIndex += 1
+    return ElementsContainer(decoder: decoder, elements: values)
+  }
+
+  mutating func superDecoder() throws -> any Decoder { decoder }
+}
