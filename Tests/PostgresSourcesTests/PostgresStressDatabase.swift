@@ -3,15 +3,30 @@ import PostgresSources
 import TestSupport
 
 /// A database of the stress, with all its writers and a reader.
-final class PostgresStressDatabase: @unchecked Sendable {
+final class PostgresStressDatabase: StressDatabase, @unchecked Sendable {
   // Sendable: the run changes the schema while no other task uses the database.
 
-  private(set) var schema: PostgresStressSchema
-  let initialStatements: [String]
-  private let hints: PostgresStressRun.Hints
-  let writerCount = 3
-  /// The latest writes, with their writers.
-  let log = Log<String>()
+  /// The way in which data sources hear of writes.
+  enum Hints: Sendable {
+    /// Frequent looks at the server.
+    case polling
+    /// Triggers on all tables. Other looks at the server are rare.
+    case triggers
+    /// Triggers on all tables that notify. All looks at the server are rare.
+    case wakeup
+    /// Nothing, so a source misses all writes.
+    case none
+  }
+
+  static let sizes = [12, 40, 40, 120, 300]
+
+  private var schema: PostgresStressSchema
+  private let initialStatements: [String]
+  private let hints: Hints
+  private var sources: [PostgresDataSource<PostgresStressRow>] = []
+  /// The number of reads of changed keys only, by the sources of all databases of a run.
+  private let keyedCount: Shared<Int>
+  private let log = Log<String>()
   private let database: TestDatabase
   private let writers: [PostgresConnection]
   private let holder: PostgresConnection
@@ -24,8 +39,10 @@ final class PostgresStressDatabase: @unchecked Sendable {
     "428C9",
   ]
 
-  init(hints: PostgresStressRun.Hints, _ random: inout SeededGenerator) async throws {
-    self.hints = hints
+  init(
+    hints: Hints, keyedCount: Shared<Int>, _ random: inout SeededGenerator
+  ) async throws {
+    (self.hints, self.keyedCount) = (hints, keyedCount)
     schema = PostgresStressSchema(&random)
     initialStatements = schema.statements
     database = try await TestDatabase()
@@ -42,7 +59,7 @@ final class PostgresStressDatabase: @unchecked Sendable {
       return connection
     }
     var writers: [PostgresConnection] = []
-    for _ in 0..<writerCount { writers.append(try await connect()) }
+    for _ in 0..<3 { writers.append(try await connect()) }
     self.writers = writers
     holder = try await connect()
   }
@@ -50,22 +67,53 @@ final class PostgresStressDatabase: @unchecked Sendable {
   /// Returns a pool for a data source of its own.
   ///
   /// With triggers, only sources that cannot rely on them look at the server often. They must not wake up others.
-  func makePool() throws -> PostgresPool {
+  private func makePool() throws -> PostgresPool {
     let rare = Duration.seconds(100_000)
     return try database.makePool(
       polling: hints == .none ? rare : .milliseconds(2), safety: rare,
       looking: hints == .triggers ? .milliseconds(2) : rare, listens: hints == .wakeup)
   }
 
+  var description: String { "\(hints): " + initialStatements.joined(separator: ";\n") }
+
+  var latestWrites: [String] { log.value }
+
   /// Drops the database.
   func remove() async {
+    let count = sources.reduce(0) { $0 + $1.readCounts.keyed }
+    keyedCount.modify { $0 += count }
+    sources = []
     for connection in writers + [holder] { connection.close() }
     database.connection.close()
     _ = try? database.server.psql("DROP DATABASE \(database.name) WITH (FORCE)")
   }
 
-  /// Returns the result of a fresh query, or `nil` if it fails because something is renamed.
-  func rows(_ query: PostgresStressQuery) async throws -> [PostgresStressRow]? {
+  // MARK: Reading
+
+  func makeQuery(_ random: inout SeededGenerator) -> PostgresStressQuery {
+    PostgresStressQuery(schema, &random)
+  }
+
+  func makeSource(
+    _ query: PostgresStressQuery
+  ) throws -> PostgresDataSource<PostgresStressRow> {
+    let identityCount = query.identityCount
+    let source = try PostgresDataSource(
+      pool: try makePool(), sql: query.sql, arguments: query.arguments
+    ) { PostgresStressRow($0, identityCount: identityCount) }
+    sources.append(source)
+    return source
+  }
+
+  func refresh(_ source: PostgresDataSource<PostgresStressRow>) async { await source.refresh() }
+
+  func check(
+    _ source: PostgresDataSource<PostgresStressRow>, _ query: PostgresStressQuery
+  ) throws {}
+
+  func rows(
+    _ query: PostgresStressQuery, shownBy source: PostgresDataSource<PostgresStressRow>
+  ) async throws -> [PostgresStressRow]? {
     do {
       return try await database.connection.query(query.sql, query.arguments) {
         PostgresStressRow($0, identityCount: query.identityCount)
@@ -75,7 +123,6 @@ final class PostgresStressDatabase: @unchecked Sendable {
     }
   }
 
-  /// Returns the number of rows in `m`.
   func count() async throws -> Int {
     try await database.connection.query("SELECT count(*) FROM m") {
       try $0.value(at: 0, as: Int.self)
@@ -84,11 +131,56 @@ final class PostgresStressDatabase: @unchecked Sendable {
 
   // MARK: Writing
 
+  func write(
+    size: Int, count: Int, _ random: inout SeededGenerator, onCommit: () async throws -> Void
+  ) async throws -> Bool {
+    func makeWrite() -> StressWrite {
+      PostgresStressWrite.make(schema, size: size, count: count, &random)
+    }
+    let kind = random.below(38)
+    switch kind {
+    case 0..<5:
+      let writes = writers.map { _ in (0...random.below(6)).map { _ in makeWrite() } }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for (writer, writes) in writes.enumerated() {
+          group.addTask { for write in writes { try await self.run(write, writer) {} } }
+        }
+        try await group.waitForAll()
+      }
+    case 5: try await hold(makeWrite())
+    default:
+      for _ in 0..<(random.oneIn(4) ? 1 + random.below(4) : 1) {
+        try await run(makeWrite(), random.below(writers.count), onCommit: onCommit)
+      }
+    }
+    if random.oneIn(8) {
+      try await release(isKept: random.oneIn(2))
+      try await onCommit()
+    }
+    return kind >= 5
+  }
+
+  func change(
+    _ random: inout SeededGenerator, onCommit: () async throws -> Void, refresh: () async -> Void
+  ) async throws -> Bool {
+    try await release(isKept: random.oneIn(2))
+    try await onCommit()
+    for statement in makeSchemaChange(&random) {
+      note("owner", statement)
+      try await database.connection.execute(statement)
+      try await onCommit()
+      if statement.hasSuffix("RENAME TO away") { await refresh() }
+    }
+    // Triggers do not report changes of the schema. The safety poll would.
+    if hints == .triggers || hints == .wakeup { await refresh() }
+    return true
+  }
+
+  func settle() async throws { try await release(isKept: true) }
+
   /// Writes, and ignores the expected errors.
-  ///
-  /// - Parameter onCommit: A closure to call after each statement that may have committed.
-  func run(
-    _ write: PostgresStressWrite, _ writer: Int, onCommit: () async throws -> Void
+  private func run(
+    _ write: StressWrite, _ writer: Int, onCommit: () async throws -> Void
   ) async throws {
     for (index, statement) in write.script.enumerated() {
       try await tolerating { try await self.run(statement, writers[writer], "\(writer)") }
@@ -97,7 +189,7 @@ final class PostgresStressDatabase: @unchecked Sendable {
   }
 
   /// Begins a transaction that stays open, unless there is one.
-  func hold(_ write: PostgresStressWrite) async throws {
+  private func hold(_ write: StressWrite) async throws {
     guard !isHolding else { return }
     isHolding = true
     // A lock of TRUNCATE would also hold the readers.
@@ -107,20 +199,14 @@ final class PostgresStressDatabase: @unchecked Sendable {
   }
 
   /// Ends the transaction that is open.
-  func release(isKept: Bool) async throws {
+  private func release(isKept: Bool) async throws {
     guard isHolding else { return }
     isHolding = false
     try await tolerating { try await self.run(isKept ? "COMMIT" : "ROLLBACK", holder, "holder") }
   }
 
-  /// Runs a statement that must succeed.
-  func alter(_ sql: String) async throws {
-    note("owner", sql)
-    try await database.connection.execute(sql)
-  }
-
   /// Returns statements that change the schema, or how rows are stored.
-  func makeSchemaChange(_ random: inout SeededGenerator) -> [String] {
+  private func makeSchemaChange(_ random: inout SeededGenerator) -> [String] {
     switch random.below(16) {
     case 0, 1:
       let column = schema.makeColumn(&random)

@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Diffing
 import PostgresSources
+import TestSupport
 
 /// A row as the server sends it. The first values are the identity.
 struct PostgresStressRow: Hashable, Sendable, Differentiable, CustomStringConvertible {
@@ -25,7 +26,7 @@ struct PostgresStressRow: Hashable, Sendable, Differentiable, CustomStringConver
 }
 
 /// A random query.
-struct PostgresStressQuery: Sendable {
+struct PostgresStressQuery: StressQuery {
   var sql: String
   var arguments: PostgresArguments = []
   /// The number of columns that identify a row.
@@ -47,7 +48,8 @@ struct PostgresStressQuery: Sendable {
     (self.sql, self.identityCount) = (sql, identityCount)
   }
 
-  /// Returns whether two results are equal, apart from the order that the query leaves open.
+  var description: String { "\(sql), arguments \(arguments.values)" }
+
   func areEqual(_ left: [PostgresStressRow], _ right: [PostgresStressRow]) -> Bool {
     guard let sortedColumns else { return left == right }
     guard left.count == right.count else { return false }

@@ -1,4 +1,5 @@
 import DataSourceTesting
+import TestSupport
 
 /// A random schema, with the properties that writes and queries need.
 ///
@@ -222,9 +223,4 @@ struct PostgresStressSchema {
     }
     return random.oneIn(6) ? "NULL" : random.pick(column.kind.values)
   }
-}
-
-extension SeededGenerator {
-  /// Returns one of some values.
-  mutating func pick<Value>(_ values: [Value]) -> Value { values[below(values.count)] }
 }

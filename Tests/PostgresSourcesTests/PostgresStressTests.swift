@@ -1,3 +1,4 @@
+import DataSourceTesting
 import PostgresSources
 import TestSupport
 import TestTags
@@ -16,34 +17,40 @@ import Testing
 
   private static let steps = TestRun.isLong ? 10_000 : 150
 
-  @Test(arguments: seeds)
-  func `with polling, the result equals a fresh query`(seed: UInt64) async throws {
-    print("seed \(seed), polling")
-    let run = PostgresStressRun(seed: seed, hints: .polling)
-    try await run.run(steps: Self.steps)
-    print("seed \(seed), polling: \(run.step) steps, \(run.eventCount) events")
+  /// Runs some steps, and returns the number of reads of changed keys only.
+  private func run(
+    seed: UInt64, _ hints: PostgresStressDatabase.Hints, patience: Duration = .seconds(120),
+    steps: Int = steps
+  ) async throws -> Int {
+    print("seed \(seed), \(hints)")
+    let keyedCount = Shared(0)
+    let run = StressRun(seed: seed, patience: patience) { random in
+      try await PostgresStressDatabase(hints: hints, keyedCount: keyedCount, &random)
+    }
+    try await run.run(steps: steps)
+    print(
+      "seed \(seed), \(hints): \(run.step) steps, \(run.eventCount) events, "
+        + "\(keyedCount.value) keyed refetches")
+    return keyedCount.value
   }
 
-  @Test(arguments: [PostgresStressRun.Hints.triggers, .wakeup])
+  @Test(arguments: seeds)
+  func `with polling, the result equals a fresh query`(seed: UInt64) async throws {
+    _ = try await run(seed: seed, .polling)
+  }
+
+  @Test(arguments: [PostgresStressDatabase.Hints.triggers, .wakeup])
   func `with change triggers, the result equals a fresh query`(
-    hints: PostgresStressRun.Hints
+    hints: PostgresStressDatabase.Hints
   ) async throws {
     var keyedCount = 0
-    for seed in Self.seeds {
-      print("seed \(seed), \(hints)")
-      let run = PostgresStressRun(seed: seed, hints: hints)
-      try await run.run(steps: Self.steps)
-      print(
-        "seed \(seed), \(hints): \(run.step) steps, \(run.eventCount) events, "
-          + "\(run.keyedCount) keyed refetches")
-      keyedCount += run.keyedCount
-    }
+    for seed in Self.seeds { keyedCount += try await run(seed: seed, hints) }
     #expect(keyedCount > 0)
   }
 
   @Test func `the stress finds writes that nothing reports`() async {
-    await #expect(throws: PostgresStressRun.Mismatch.self) {
-      try await PostgresStressRun(seed: 1, hints: .none, patience: .seconds(2)).run(steps: 10_000)
+    await #expect(throws: StressMismatch.self) {
+      _ = try await run(seed: 1, .none, patience: .seconds(2), steps: 10_000)
     }
   }
 }

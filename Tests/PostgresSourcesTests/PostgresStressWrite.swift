@@ -1,53 +1,19 @@
 import DataSourceTesting
+import TestSupport
 
-/// A random write. The server may refuse each of its statements.
-struct PostgresStressWrite: Sendable {
-  var statements: [String]
-  /// The transaction of the statements, with its end and its savepoint.
-  var transaction: Transaction?
+/// Random writes that keep about `size` rows in `m`.
+enum PostgresStressWrite {
+  private static let beginnings = [
+    "READ COMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE",
+  ].map { "BEGIN ISOLATION LEVEL \($0)" }
 
-  struct Transaction: Sendable {
-    var isolation: String
-    var isKept: Bool
-    var savepoint: Range<Int>
-    var isSavepointKept: Bool
-  }
-
-  /// Creates a write that keeps about `size` rows in `m`.
-  init(
+  static func make(
     _ schema: PostgresStressSchema, size: Int, count: Int, _ random: inout SeededGenerator
-  ) {
-    func one() -> String { Self.statement(schema, size: size, count: count, &random) }
-    guard random.oneIn(3) else {
-      statements = [one()]
-      return
+  ) -> StressWrite {
+    StressWrite(beginnings: beginnings, transactionsOneIn: 3, &random) { random in
+      statement(schema, size: size, count: count, &random)
     }
-    statements = (0..<(1 + random.below(5))).map { _ in one() }
-    let start = random.below(statements.count + 1)
-    let end = start + random.below(statements.count - start + 1)
-    transaction = Transaction(
-      isolation: random.pick([
-        "READ COMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE",
-      ]),
-      isKept: !random.oneIn(3), savepoint: start..<end, isSavepointKept: random.oneIn(2))
   }
-
-  /// The statements, including the beginning and end of the transaction.
-  var script: [String] {
-    guard let transaction else { return statements }
-    var script = statements
-    if !transaction.savepoint.isEmpty {
-      script.insert("RELEASE s", at: transaction.savepoint.upperBound)
-      if !transaction.isSavepointKept {
-        script.insert("ROLLBACK TO s", at: transaction.savepoint.upperBound)
-      }
-      script.insert("SAVEPOINT s", at: transaction.savepoint.lowerBound)
-    }
-    return ["BEGIN ISOLATION LEVEL \(transaction.isolation)"] + script
-      + [transaction.isKept ? "COMMIT" : "ROLLBACK"]
-  }
-
-  // MARK: Statements
 
   private static func statement(
     _ schema: PostgresStressSchema, size: Int, count: Int, _ random: inout SeededGenerator

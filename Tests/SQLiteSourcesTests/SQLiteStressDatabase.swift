@@ -1,14 +1,19 @@
 import DataSourceTesting
 import Foundation
-import SQLiteSources
+import ObservableCollections
 import TestSupport
 
+@testable import SQLiteSources
+
 /// A database of the stress, with all its writers and a reader.
-final class SQLiteStressDatabase {
-  let journal: TemporaryDatabase.Journal
-  let own: SQLiteConnection
-  /// The latest writes, with their writers.
-  private(set) var log: [String] = []
+final class SQLiteStressDatabase: StressDatabase {
+  static let sizes = [12, 40, 40, 120, 120, 400]
+
+  private var schema: SQLiteStressSchema
+  private(set) var latestWrites: [String] = []
+  private let tracking: ChangeTracking
+  private let journal: TemporaryDatabase.Journal
+  private let own: SQLiteConnection
   private let file: TemporaryDatabase
   private let second: SQLiteConnection
   private let handle: RawHandle
@@ -22,11 +27,9 @@ final class SQLiteStressDatabase {
     "datatype mismatch", "cannot modify v", "the transaction ended before its body did",
   ]
 
-  struct Unexpected: Error, CustomStringConvertible {
-    let description: String
-  }
-
-  init(_ schema: SQLiteStressSchema, _ random: inout SeededGenerator) throws {
+  init(tracking: ChangeTracking, _ random: inout SeededGenerator) throws {
+    self.tracking = tracking
+    schema = SQLiteStressSchema(&random)
     journal = random.pick([.wal, .wal, .delete])
     pragmas =
       "PRAGMA synchronous = OFF; PRAGMA foreign_keys = ON; "
@@ -43,26 +46,80 @@ final class SQLiteStressDatabase {
     reader = try SQLiteConnection(path: file.path, access: .readOnly, busyTimeout: .seconds(60))
   }
 
-  /// Returns the result of a fresh query.
-  func rows(_ sql: String, _ arguments: [SQLiteValue]) throws -> [TestRow] {
-    try reader.query(sql, SQLiteArguments(arguments)).map { TestRow($0) }
+  var description: String {
+    let statements = try? reader.query("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
+    let schema = (statements ?? []).map { TestRow($0).description }
+    return "\(journal): " + ([pragmas] + schema).joined(separator: ";\n")
   }
 
-  /// Returns the number of rows in `m`.
+  func remove() async {}
+
+  // MARK: Reading
+
+  func makeQuery(_ random: inout SeededGenerator) -> SQLiteStressQuery {
+    SQLiteStressQuery(schema, &random)
+  }
+
+  func makeSource(_ query: SQLiteStressQuery) throws -> SQLiteDataSource<TestRow> {
+    let monitor = ChangeMonitor.shared(connection: own)
+    monitor.expect(own)
+    return try SQLiteDataSource(
+      monitor: monitor,
+      query: SQLiteQuery(
+        sql: query.sql, arguments: SQLiteArguments(query.arguments),
+        needsUniqueColumnNames: false), tracking: tracking
+    ) { TestRow($0) }
+  }
+
+  func refresh(_ source: SQLiteDataSource<TestRow>) async { await source.refresh() }
+
+  func rows(
+    _ query: SQLiteStressQuery, shownBy source: SQLiteDataSource<TestRow>
+  ) throws -> [TestRow]? {
+    // If the whole query runs again, equal rows have no defined order.
+    let sql = isWhole(source) ? query.sql : query.exact
+    return try reader.query(sql, SQLiteArguments(query.arguments)).map { TestRow($0) }
+  }
+
+  private func isWhole(_ source: SQLiteDataSource<TestRow>) -> Bool {
+    source.status.diagnostics.contains { $0.code == "not-incremental" }
+  }
+
+  func check(_ source: SQLiteDataSource<TestRow>, _ query: SQLiteStressQuery) throws {
+    guard query.isPlain, isWhole(source) else { return }
+    throw StressFailure("it is not incremental: \(source.status.diagnostics)")
+  }
+
   func count() throws -> Int {
     try reader.query("SELECT count(*) FROM m") { try $0.value(at: 0, as: Int.self) }[0]
   }
 
-  /// The present schema.
-  var schema: String {
-    let rows = (try? rows("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL", [])) ?? []
-    return pragmas + rows.map { ";\n" + $0.description }.joined()
-  }
-
   // MARK: Writing
 
+  func write(
+    size: Int, count: Int, _ random: inout SeededGenerator, onCommit: () async throws -> Void
+  ) throws -> Bool {
+    for _ in 0..<(random.oneIn(4) ? 1 + random.below(4) : 1) {
+      try run(SQLiteStressWrite.make(schema, size: size, count: count, &random), &random)
+    }
+    return false
+  }
+
+  func change(
+    _ random: inout SeededGenerator, onCommit: () async throws -> Void, refresh: () async -> Void
+  ) async throws -> Bool {
+    for statement in schema.makeChange(&random) {
+      // A statement that must succeed, with a random writer.
+      try run(statement, random.below(40))
+      if statement.hasSuffix("RENAME TO away") { await refresh() }
+    }
+    return false
+  }
+
+  func settle() {}
+
   /// Writes with a random writer, and ignores the expected errors.
-  func run(_ write: SQLiteStressWrite, _ random: inout SeededGenerator) throws {
+  private func run(_ write: StressWrite, _ random: inout SeededGenerator) throws {
     let writer = random.below(40)
     if let transaction = write.transaction, writer < 10 {
       return try runTransaction(write.statements, transaction, throwing: random.oneIn(2))
@@ -73,11 +130,6 @@ final class SQLiteStressDatabase {
     if write.transaction != nil { try tolerating { try run("ROLLBACK", writer) } }
   }
 
-  /// Runs a statement that must succeed, with a random writer.
-  func alter(_ sql: String, _ random: inout SeededGenerator) throws {
-    try run(sql, random.below(40))
-  }
-
   /// Writes with the connection's own transaction.
   ///
   /// - Parameters:
@@ -85,7 +137,7 @@ final class SQLiteStressDatabase {
   ///   - transaction: The end and the savepoint of the transaction.
   ///   - throwing: A Boolean value that indicates whether an error of SQLite leaves the body.
   private func runTransaction(
-    _ statements: [String], _ transaction: SQLiteStressWrite.Transaction, throwing: Bool
+    _ statements: [String], _ transaction: StressWrite.Transaction, throwing: Bool
   ) throws {
     func run(_ range: Range<Int>) throws {
       for statement in statements[range] {
@@ -104,10 +156,10 @@ final class SQLiteStressDatabase {
         try run(0..<inner.lowerBound)
         try? own.transaction {
           try run(inner)
-          if !transaction.isSavepointKept { throw Unexpected(description: "refused") }
+          if !transaction.isSavepointKept { throw StressFailure("refused") }
         }
         try run(inner.upperBound..<statements.count)
-        if !transaction.isKept { throw Unexpected(description: "refused") }
+        if !transaction.isKept { throw StressFailure("refused") }
       }
     }
   }
@@ -127,7 +179,7 @@ final class SQLiteStressDatabase {
       note("process", sql)
       let process = try process ?? start()
       let answer = try process.answer(to: sql)
-      guard answer == "ok" else { throw Unexpected(description: answer) }
+      guard answer == "ok" else { throw StressFailure(answer) }
     }
   }
 
@@ -149,7 +201,7 @@ final class SQLiteStressDatabase {
   }
 
   private func note(_ writer: String, _ sql: String) {
-    if log.count > 100 { log.removeFirst(50) }
-    log.append("\(writer): \(sql)")
+    if latestWrites.count > 100 { latestWrites.removeFirst(50) }
+    latestWrites.append("\(writer): \(sql)")
   }
 }

@@ -1,8 +1,9 @@
 import DataSourceTesting
 import SQLiteSources
+import TestSupport
 
 /// A random query, and a query for its expected result.
-struct SQLiteStressQuery {
+struct SQLiteStressQuery: StressQuery {
   /// The observed query.
   var sql: String
   var arguments: [SQLiteValue] = []
@@ -18,6 +19,10 @@ struct SQLiteStressQuery {
       self = .other(schema, &random)
     }
   }
+
+  var description: String { "\(sql), arguments \(arguments)" }
+
+  func areEqual(_ left: [TestRow], _ right: [TestRow]) -> Bool { left == right }
 
   private init(_ sql: String, arguments: [SQLiteValue] = [], exact: String? = nil) {
     self.sql = sql

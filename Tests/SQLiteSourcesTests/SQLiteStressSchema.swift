@@ -1,4 +1,5 @@
 import DataSourceTesting
+import TestSupport
 
 /// A random schema, with the properties that writes and queries need.
 ///
@@ -17,10 +18,10 @@ struct SQLiteStressSchema {
   }
 
   /// The columns of `m`, without `id`.
-  var columns: [Column] = []
+  private(set) var columns: [Column] = []
   private(set) var statements: [String] = []
   /// The names of indexes that were created later.
-  var indexes: [String] = []
+  private var indexes: [String] = []
   private var lastName = 0
 
   private static let declarations = [
@@ -105,8 +106,29 @@ struct SQLiteStressSchema {
       + (random.oneIn(5) ? " WHERE id % 2" : "")
   }
 
+  /// Returns statements that change the schema, or run housekeeping.
+  mutating func makeChange(_ random: inout SeededGenerator) -> [String] {
+    switch random.below(12) {
+    case 0, 1:
+      let column = makeAddedColumn(&random)
+      columns.append(column)
+      return ["ALTER TABLE m ADD COLUMN \(column.name) \(column.declaration)"]
+    case 2, 3: return [makeIndex(&random)]
+    case 4 where !indexes.isEmpty:
+      return ["DROP INDEX \(indexes.remove(at: random.below(indexes.count)))"]
+    case 5: return ["ALTER TABLE m RENAME TO away", "ALTER TABLE away RENAME TO m"]
+    case 6: return ["CREATE TABLE aside (x)", "DROP TABLE aside"]
+    case 7: return ["BEGIN; ALTER TABLE m ADD COLUMN gone; DELETE FROM m; ROLLBACK"]
+    case 8: return ["REINDEX"]
+    case 9: return ["VACUUM"]
+    default:
+      let mode = random.pick(["PASSIVE", "FULL", "RESTART", "TRUNCATE"])
+      return ["PRAGMA wal_checkpoint(\(mode))"]
+    }
+  }
+
   /// Returns a column that can be added to a table with rows.
-  mutating func makeAddedColumn(_ random: inout SeededGenerator) -> Column {
+  private mutating func makeAddedColumn(_ random: inout SeededGenerator) -> Column {
     var column = makeColumn(&random)
     if column.declaration.contains("CHECK") { column.declaration = "" }
     return column
@@ -150,9 +172,4 @@ struct SQLiteStressSchema {
     let number = random.below(2_000)
     return random.pick(["\(number)", "'u\(number)'", "'U\(number)'", "\(number).5"])
   }
-}
-
-extension SeededGenerator {
-  /// Returns one of some values.
-  mutating func pick<Value>(_ values: [Value]) -> Value { values[below(values.count)] }
 }

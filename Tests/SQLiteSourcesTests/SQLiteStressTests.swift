@@ -1,6 +1,8 @@
-import SQLiteSources
+import DataSourceTesting
 import TestSupport
 import Testing
+
+@testable import SQLiteSources
 
 /// Random writes against random queries. `SWAPPABLE_SEED` repeats one run.
 @Suite(.timeLimit(.minutes(60))) struct SQLiteStressTests {
@@ -13,28 +15,32 @@ import Testing
       Array(1...8)
     }
 
+  private func run(seed: UInt64, tracking: ChangeTracking, steps: Int) async throws {
+    let run = StressRun(seed: seed, patience: .zero) { random in
+      try SQLiteStressDatabase(tracking: tracking, &random)
+    }
+    try await run.run(steps: steps)
+  }
+
   @Test(arguments: seeds)
   func `the result equals a fresh query`(seed: UInt64) async throws {
     print("seed \(seed)")
-    try await SQLiteStressRun(seed: seed).run(steps: TestRun.isLong ? 25_000 : 250)
-  }
-
-  /// Returns the mismatch that a weaker way to collect writes leads to.
-  private func mismatch(_ tracking: ChangeTracking) async -> SQLiteStressRun.Mismatch? {
-    await #expect(throws: SQLiteStressRun.Mismatch.self) {
-      try await SQLiteStressRun(seed: 1, tracking: tracking).run(steps: 10_000)
-    }
+    try await run(seed: seed, tracking: ChangeTracking(), steps: TestRun.isLong ? 25_000 : 250)
   }
 
   @Test func `the stress finds rows that the update hook misses`() async {
     var tracking = ChangeTracking()
     tracking.collector = .updateHook
-    _ = await mismatch(tracking)
+    await #expect(throws: StressMismatch.self) {
+      try await run(seed: 1, tracking: tracking, steps: 10_000)
+    }
   }
 
   @Test func `the stress finds commits that an unchecked version misses`() async {
     var tracking = ChangeTracking()
     tracking.checksDataVersion = false
-    _ = await mismatch(tracking)
+    await #expect(throws: StressMismatch.self) {
+      try await run(seed: 1, tracking: tracking, steps: 10_000)
+    }
   }
 }

@@ -1,48 +1,15 @@
 import DataSourceTesting
+import TestSupport
 
-/// A random write. SQLite may refuse each of its statements.
-struct SQLiteStressWrite {
-  var statements: [String]
-  /// The transaction of the statements, with its end and its savepoint.
-  var transaction: Transaction?
-
-  struct Transaction {
-    var isKept: Bool
-    var savepoint: Range<Int>
-    var isSavepointKept: Bool
-  }
-
-  /// Creates a write that keeps about `size` rows in `m`.
-  init(
+/// Random writes that keep about `size` rows in `m`.
+enum SQLiteStressWrite {
+  static func make(
     _ schema: SQLiteStressSchema, size: Int, count: Int, _ random: inout SeededGenerator
-  ) {
-    func one() -> String { Self.statement(schema, size: size, count: count, &random) }
-    guard random.oneIn(4) else {
-      statements = [one()]
-      return
+  ) -> StressWrite {
+    StressWrite(beginnings: ["BEGIN IMMEDIATE"], transactionsOneIn: 4, &random) { random in
+      statement(schema, size: size, count: count, &random)
     }
-    statements = (0..<(1 + random.below(5))).map { _ in one() }
-    let start = random.below(statements.count + 1)
-    let end = start + random.below(statements.count - start + 1)
-    transaction = Transaction(
-      isKept: !random.oneIn(3), savepoint: start..<end, isSavepointKept: random.oneIn(2))
   }
-
-  /// The statements, including the beginning and end of the transaction.
-  var script: [String] {
-    guard let transaction else { return statements }
-    var script = statements
-    if !transaction.savepoint.isEmpty {
-      script.insert("RELEASE s", at: transaction.savepoint.upperBound)
-      if !transaction.isSavepointKept {
-        script.insert("ROLLBACK TO s", at: transaction.savepoint.upperBound)
-      }
-      script.insert("SAVEPOINT s", at: transaction.savepoint.lowerBound)
-    }
-    return ["BEGIN IMMEDIATE"] + script + [transaction.isKept ? "COMMIT" : "ROLLBACK"]
-  }
-
-  // MARK: Statements
 
   private static func statement(
     _ schema: SQLiteStressSchema, size: Int, count: Int, _ random: inout SeededGenerator
