@@ -36,8 +36,7 @@ package final class IncrementalResult<Element: Differentiable & Sendable, Row: S
   package var index: ResultIndex
   /// The columns of the last result, or `nil` before the first one.
   package private(set) var columns: ResultColumns?
-  /// A Boolean value that indicates whether the identity of each element is that of its row, so no two elements have
-  /// one.
+  /// A Boolean value that indicates whether each element has the identity of its row, so no two elements have one.
   package private(set) var areIdentitiesUnique = true
 
   /// - Parameter isByIdentity: A Boolean value that indicates whether the identities order the result.

@@ -17,7 +17,7 @@ package final class RowBatch<Cell: Sendable>: Sendable {
 /// Rows that are copied from a result into batches, and read once, in order.
 package struct RowBatches<Row: SQLRow>: Sendable {
   package let columns: ResultColumns
-  /// The cells and bytes of the last batch, to which a database appends those of a row before `endRow()`.
+  /// The cells and bytes of the last batch. A database appends the values of a row, and then calls `endRow()`.
   package var cells: [Row.Cell] = []
   package var bytes: [UInt8] = []
   package private(set) var count = 0

@@ -41,6 +41,17 @@ import Testing
     #expect(ResultColumns(["a\u{E9}", "A\u{E9}"], ignoresCase: true).duplicate == "A\u{E9}")
   }
 
+  @Test func `a row that is larger than a batch can be read`() throws {
+    let memory = try SQLiteConnection.makeInMemory()
+    let value = try memory.withDatabase { database throws(SQLiteError) in
+      try database.withStatement("SELECT zeroblob(2000000)", []) { statement throws(SQLiteError) in
+        _ = try statement.step()
+        return statement.row()[0]
+      }
+    }
+    #expect(value == .blob([UInt8](repeating: 0, count: 2_000_000)))
+  }
+
   @Test func `an incremental query reads the column and the table with its bytes`() throws {
     for (number, name) in Self.names.enumerated() {
       try memory.executeScript(

@@ -44,7 +44,7 @@ final class IncrementalReceiver<Element: Differentiable & Sendable>: ResultRecei
   private let keys: [[PostgresValue]]?
   private let emptyHasher = RowHasher()
   private var change: ResultChange<PostgresRow>?
-  /// Whether each known row was read, by its number, if all rows are read.
+  /// For each known row, by its number, a Boolean value that indicates whether it was read, if all rows are read.
   private var isSeen: [Bool]
   /// The numbers of the known rows that were read, if some keys are read.
   private var seen: Set<Int> = []
