@@ -60,7 +60,8 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
   /// The change of a swap that is held.
   func pendingChange(of handle: SwapHandle) -> ChangeGuard<Element>.PendingChange? {
     withLock { _ in
-      guard let staged = machine.swap?.staged, SourceAttachment<Element>.cast(staged).handle === handle
+      guard let staged = machine.swap?.staged,
+        SourceAttachment<Element>.cast(staged).handle === handle
       else { return nil }
       return pendingChange?.value
     }

@@ -104,7 +104,8 @@ extension SwapStateMachine {
     _ attachment: SwapAttachment, _ difference: Changeset?, _ reason: String?,
     _ decision: inout Decision
   ) {
-    guard let swap, swap.staged == attachment, case .comparing(let contents, let refusal) = swap.phase
+    guard let swap, swap.staged == attachment,
+      case .comparing(let contents, let refusal) = swap.phase
     else {
       // The swap was abandoned while the difference was being computed.
       return endDifference(of: attachment, &decision)
@@ -160,7 +161,8 @@ extension SwapStateMachine {
   mutating func committed(
     _ attachment: SwapAttachment, _ ticket: Ticket, _ decision: inout Decision
   ) {
-    guard let swap, swap.staged == attachment, case .agreed(let contents, let difference) = swap.phase
+    guard let swap, swap.staged == attachment,
+      case .agreed(let contents, let difference) = swap.phase
     else { return }
     show(swap, contents, difference, [ticket], &decision)
     endDifference(of: attachment, &decision)

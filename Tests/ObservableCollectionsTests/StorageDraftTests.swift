@@ -154,7 +154,7 @@ import Testing
     items.transaction { draft in
       draft.insert(-1, at: 0)
       draft.apply(
-        Changeset(deletions: [0, 1], insertions: [0]), inserted: [-2], updated: EmptyCollection())
+        Changeset(deletions: [0, 1], insertions: [0]), inserted: [-2], updated: [])
       draft[0].content = 3
     }
     #expect(
@@ -357,8 +357,7 @@ private final class Token: Sendable {
 extension Changeset {
   /// Creates deletions that may be in a wrong order, as a release build accepts them.
   fileprivate init(unordered deletions: [Int]) {
-    self.init(
-      unchecked: (deletions: deletions, insertions: [], moves: [], updates: []))
+    self.init(uncheckedDeletions: deletions)
   }
 }
 

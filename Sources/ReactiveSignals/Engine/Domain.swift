@@ -469,7 +469,9 @@ extension Domain {
   /// Schedules the nodes of a list, under the lock.
   private func schedule(_ children: ChildList, _ mark: UInt64) {
     for index in children.slots.indices {
-      if let child = children.slots[index]?.node, child.pass.mark != mark { pass.schedule(child, mark) }
+      if let child = children.slots[index]?.node, child.pass.mark != mark {
+        pass.schedule(child, mark)
+      }
     }
   }
 

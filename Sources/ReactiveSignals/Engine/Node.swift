@@ -329,7 +329,9 @@ package final class Node: @unchecked Sendable {
   var isChanged: Bool { update != nil || ends }
 
   /// Returns whether parts of the node have changed in a pass.
-  func hasChangedParts(in pass: UInt64) -> Bool { self.pass.mark == pass && parts?.areChanged == true }
+  func hasChangedParts(in pass: UInt64) -> Bool {
+    self.pass.mark == pass && parts?.areChanged == true
+  }
 
   /// Computes the update of the current pass, without the lock.
   func compute() {
@@ -511,7 +513,9 @@ package final class Node: @unchecked Sendable {
     let entrance = Entrance([self])
     let key = ObjectIdentifier(domain)
     let (follower, observation) = self.domain.lock.withLock { state -> (Node, Observation?) in
-      if joinsTransactions, let shared = self[state.key].followers[key]?.node { return (shared, nil) }
+      if joinsTransactions, let shared = self[state.key].followers[key]?.node {
+        return (shared, nil)
+      }
       let follower = Node(
         domain: domain, state: published, remembers: remembers, entrance: entrance)
       follower.publication.hasEnded = hasEnded

@@ -117,7 +117,8 @@ struct PendingCommits: Sendable {
 
   private func isBehind(_ root: Node, limit: Int) -> Bool {
     root[key].pendingCommits > 0 && root.composesCommits
-      && (root[key].pendingCommits >= Self.limit || root[key].pendingChanges > max(limit, Self.limit))
+      && (root[key].pendingCommits >= Self.limit
+        || root[key].pendingChanges > max(limit, Self.limit))
   }
 
   /// Takes the first commit if it can have a pass of its own.
