@@ -363,8 +363,7 @@ extension Changeset {
 
 extension CollectionProperty {
   fileprivate func publish(
-    _ changeset: Changeset, inserted: some Collection<Element>, updated: some Collection<Element>,
-    status: SourceStatus
+    _ changeset: Changeset, inserted: [Element], updated: [Element], status: SourceStatus
   ) {
     edit { draft in
       draft.apply(changeset, inserted: inserted, updated: updated)
