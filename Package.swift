@@ -205,9 +205,9 @@ let package = Package(
     tests(
       "FileSourcesTests",
       [
-        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "SwappableSources", "FileWatching", "FileSources", "DataSourceTesting", "TestHelper",
-        "TestSupport", "TestTags",
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions",
+        "ObservableCollections", "SwappableSources", "FileWatching", "FileSources",
+        "DataSourceTesting", "TestHelper", "TestSupport", "TestTags",
       ]),
     tests(
       "SQLiteSourcesTests",

@@ -1,3 +1,4 @@
+import ChangeDescriptions
 import Diffing
 import FileSources
 import Testing
