@@ -54,6 +54,10 @@ let package = Package(
     module(
       "ObservableCollections",
       ["SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions"]),
+    // What only Apple systems have.
+    module(
+      "AppleSupport",
+      ["SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections"]),
     module(
       "SwappableSources",
       ["SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections"]),
@@ -105,7 +109,7 @@ let package = Package(
     module(
       "Swappable",
       [
-        "ReactiveSignals", "Diffing", "ChangeDescriptions", "ObservableCollections",
+        "ReactiveSignals", "Diffing", "ChangeDescriptions", "ObservableCollections", "AppleSupport",
         "SwappableSources", "FileSources", "ListViews",
       ]),
 
@@ -183,6 +187,12 @@ let package = Package(
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions",
         "ObservableCollections", "DataSourceTesting", "TestSupport",
+      ]),
+    tests(
+      "AppleSupportTests",
+      [
+        "SwappablePrimitives", "ReactiveSignals", "ObservableCollections", "AppleSupport",
+        "TestSupport",
       ]),
     tests(
       "SwappableSourcesTests",

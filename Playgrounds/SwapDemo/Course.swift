@@ -4,7 +4,7 @@ import Swappable
 struct Course {
   private let stores: Stores
   private let container: SwappableContainer<Item>
-  private var events: LiveValues<CollectionEvent<Item>>.Iterator
+  private var events: ValueSequence<CollectionEvent<Item>>.Iterator
   private let say: (String) throws -> Void
 
   /// An error that ends the course.

@@ -125,25 +125,12 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
       if let openDraft { return openDraft.firstIndex(identifiedBy: identifier) }
     } else if context.transaction != nil {
       return edit { $0.firstIndex(identifiedBy: identifier) }
-    } else if enterSoon(thread) {
+    } else if gate.tryEnter(as: thread) {
       return performOnNewDraft(canFail: false, thread, context) {
         $0.firstIndex(identifiedBy: identifier)
       }
     }
     return collection.snapshot.firstIndex(identifiedBy: identifier)
-  }
-
-  /// Enters the gate, unless another thread is inside for longer than a short edit takes.
-  ///
-  /// A search of a long list would take thousands of times as long without the index.
-  @usableFromInline
-  func enterSoon(_ thread: ThreadID) -> Bool {
-    let attempts = collection.snapshot.count < IdentityIndex<Element>.minimumCount ? 1 : 64
-    for attempt in 1...attempts {
-      if gate.tryEnter(as: thread) { return true }
-      if attempt < attempts { ThreadID.yield() }
-    }
-    return false
   }
 
   /// Edits a new draft, after this thread has entered the gate.

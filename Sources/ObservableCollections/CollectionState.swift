@@ -68,7 +68,7 @@ package final class StateBox<Element: Differentiable & Sendable>: Sendable {
   /// The state of a collection's node, with its type.
   // Inlined: a call that is not would look up the type of the class.
   @inlinable @inline(__always)
-  package static func read(_ state: Event?) -> StateBox<Element> {
+  package static func read(_ state: NodeState?) -> StateBox<Element> {
     guard let state else { preconditionFailure("the node of a collection has no state") }
     return unsafeDowncast(state, to: StateBox<Element>.self)
   }
@@ -95,7 +95,7 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
   /// The changesets of commits that became this update. They are composed by `resolved()`.
   @exclusivity(unchecked) @usableFromInline var recorded: ChangesetAccumulator?
 
-  @inlinable package var state: Event { box }
+  @inlinable package var state: NodeState { box }
   /// The contents after the update.
   @inlinable package var after: Snapshot<Element> { box.state.snapshot }
   @inlinable package var changeCount: Int { changeset.changeCount }
@@ -129,7 +129,7 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
 
   /// An update on its way to observers, with its type.
   @inlinable @inline(__always)
-  package static func read(_ event: Event) -> CollectionUpdate<Element> {
+  package static func read(_ event: NodeState) -> CollectionUpdate<Element> {
     unsafeDowncast(event, to: CollectionUpdate<Element>.self)
   }
 
@@ -144,7 +144,7 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
   ///
   /// - Complexity: O(1) on average, and O(m) if m commits became the next update.
   @usableFromInline
-  package func composed(with next: any Update) -> any Update {
+  package func composed(with next: any NodeUpdate) -> any NodeUpdate {
     let later = CollectionUpdate.read(next)
     let limit = before.count + later.after.count
     var changes = recorded ?? ChangesetAccumulator(changeset)
@@ -161,13 +161,13 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
   }
 
   @inlinable
-  package func continues(_ state: Event) -> Bool {
+  package func continues(_ state: NodeState) -> Bool {
     revisionBefore == StateBox<Element>.read(state).state.revision
   }
 
   /// Returns an equal update that continues from a state with the same contents.
   @usableFromInline
-  package func continued(from state: Event) -> any Update {
+  package func continued(from state: NodeState) -> any NodeUpdate {
     let state = StateBox<Element>.read(state).state
     if hasChange {
       return CollectionUpdate(
@@ -181,7 +181,7 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
 
   /// Returns the update that observers receive, or `nil` if nothing has changed in the end.
   @usableFromInline
-  package func resolved() -> (any Update)? {
+  package func resolved() -> (any NodeUpdate)? {
     guard let recorded else { return self }
     if hasChange, let changeset = recorded.normalForm(from: before, to: after) {
       return CollectionUpdate(before, revisionBefore, changeset, box, isStatusStep, nil)

@@ -92,7 +92,7 @@ extension DataSource {
       }
       observation = collection.observePending(mailbox: mailbox) { mailbox.post($0) }
     } else {
-      observation = node.observers.join(
+      observation = node.observers.subscribe(
         // This list receives only updates that have a change.
         { event in handler(.change(CollectionChange(.read(event)))) },
         capture: { _ in node.published },
@@ -141,12 +141,12 @@ extension DataSource {
       return observe { event in handler(event.snapshot) }
     }
     start()
-    let mailbox = Mailbox<WaitingValue<Snapshot<Element>>>(on: schedule, policy: .coalesce) {
+    let mailbox = Mailbox<LatestValue<Snapshot<Element>>>(on: schedule, policy: .coalesce) {
       latest, _ in
       handler(latest.value)
     }
     let observation = collection.observePending(mailbox: mailbox) {
-      mailbox.post(WaitingValue(value: $0.end.snapshot))
+      mailbox.post(LatestValue(value: $0.end.snapshot))
     }
     return Disposable(observation, keeping: self)
   }
@@ -168,11 +168,11 @@ extension DataSource {
     guard let schedule = scheduler.schedule else {
       return observeState { handler($0.status) }
     }
-    let mailbox = Mailbox<WaitingValue<SourceStatus>>(on: schedule, policy: .coalesce) {
+    let mailbox = Mailbox<LatestValue<SourceStatus>>(on: schedule, policy: .coalesce) {
       latest, _ in
       handler(latest.value)
     }
-    return observeState(mailbox: mailbox) { mailbox.post(WaitingValue(value: $0.status)) }
+    return observeState(mailbox: mailbox) { mailbox.post(LatestValue(value: $0.status)) }
   }
 
   /// Observes the status, and receives the whole state at each step.
@@ -182,7 +182,7 @@ extension DataSource {
   ) -> Disposable {
     start()
     let node = collection.node
-    let observation = node.statusObservers.join(
+    let observation = node.statusObservers.subscribe(
       { handler(CollectionUpdate<Element>.read($0).box.state) }, mailbox: mailbox,
       capture: { _ in node.published },
       first: { handler(StateBox<Element>.read($0).state) })
@@ -226,13 +226,13 @@ extension DataSource {
   /// - Parameter target: The collection that follows. The binding does not keep it alive.
   /// - Returns: A handle that keeps the binding and this source alive. Releasing it ends the binding.
   public func bind(to target: some EditableDataSource<Element>) -> Disposable {
-    let follower = Follower(target.property)
+    let follower = BindingTarget(target.property)
     return observe { follower.follow($0) }
   }
 }
 
 /// A collection that is written by a binding.
-private final class Follower<Element: Differentiable & Sendable>: @unchecked Sendable {
+private final class BindingTarget<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: one call of the observer at a time accesses `written`.
 
   private weak let target: CollectionProperty<Element>?
@@ -286,13 +286,13 @@ extension DataSource {
   ///   changes become one.
   public func events(
     policy: DeliveryPolicy = .coalesce
-  ) -> LiveValues<CollectionEvent<Element>> {
-    LiveValues(policy) { [self] (inbox: Inbox<PendingEvent<Element>>) in
+  ) -> ValueSequence<CollectionEvent<Element>> {
+    ValueSequence(policy) { [self] (inbox: Inbox<PendingEvent<Element>>) in
       start()
       return Disposable(collection.observePending { inbox.post($0) }, keeping: self)
     } read: {
       let receiver = EventReceiver<Element>()
-      return { (item: PendingEvent<Element>) in LiveValues.Step(receiver.receive(item)) }
+      return { (item: PendingEvent<Element>) in ValueSequence.Step(receiver.receive(item)) }
     }
   }
 
@@ -304,7 +304,7 @@ extension DataSource {
   ///
   /// Use this to show or store the whole list. No difference is computed, and at most one snapshot is
   /// pending while the body of the loop is busy.
-  public func snapshots() -> LiveValues<Snapshot<Element>> {
+  public func snapshots() -> ValueSequence<Snapshot<Element>> {
     latestValues { [self] post in observeSnapshots { post($0) } }
   }
 
@@ -315,17 +315,17 @@ extension DataSource {
   ///     for await status in source.statuses() { … }
   ///
   /// At most one status is pending while the body of the loop is busy.
-  public func statuses() -> LiveValues<SourceStatus> {
+  public func statuses() -> ValueSequence<SourceStatus> {
     latestValues { [self] post in observeStatus { post($0) } }
   }
 
   private func latestValues<Value>(
     _ observe: @escaping @Sendable (@escaping @Sendable (Value) -> Void) -> Disposable
-  ) -> LiveValues<Value> {
-    LiveValues(.coalesce) { (inbox: Inbox<WaitingValue<Value>>) in
-      observe { inbox.post(WaitingValue(value: $0)) }
+  ) -> ValueSequence<Value> {
+    ValueSequence(.coalesce) { (inbox: Inbox<LatestValue<Value>>) in
+      observe { inbox.post(LatestValue(value: $0)) }
     } read: {
-      { (item: WaitingValue<Value>) in LiveValues.Step(item.value) }
+      { (item: LatestValue<Value>) in ValueSequence.Step(item.value) }
     }
   }
 }

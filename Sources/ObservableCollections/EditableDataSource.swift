@@ -71,7 +71,7 @@ extension EditableDataSource {
   ///
   /// Inside a transaction of this list, this is the offset after the edits so far. Inside `withTransaction`, the list
   /// takes part in the transaction from then on, as if it were edited. Otherwise, the committed elements are searched.
-  /// This never waits for transactions of other threads, but takes O(n) while there is one.
+  /// This never waits for other threads, but takes O(n) while one of them edits the list.
   ///
   /// - Complexity: O(log n) for an identity that occurs once. The first search takes O(n).
   @inlinable

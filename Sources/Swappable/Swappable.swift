@@ -1,4 +1,5 @@
 // The modules that most programs use. SQLite, terminals and synchronization are imported by name.
+@_exported public import AppleSupport
 @_exported public import ChangeDescriptions
 @_exported public import Diffing
 @_exported public import FileSources

@@ -23,9 +23,9 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
   init(pauseHook: PauseHook?) {
     root = Node(
       domain: Domain(pauseHook: pauseHook),
-      state: StateBox(CollectionState<Element>(unloaded: .idle)), entrance: Entrance(),
+      state: StateBox(CollectionState<Element>(unloaded: .idle)), externalInputs: ExternalInputs(),
       type: SwappableContainer<Element>.self)
-    root.openEntrance()
+    root.openExternalInputs()
   }
 
   deinit {
@@ -91,7 +91,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
   /// Creates and connects an attachment of a group. The group then requests the swap.
   ///
   /// - Returns: The attachment, or `nil` if the source is made from this container, or from one that the group swaps.
-  func join(
+  func enter(
     _ group: SwapGroup, with source: any DataSource<Element>,
     guardedBy changeGuard: ChangeGuard<Element>?
   ) -> SwapAttachment? {
@@ -147,7 +147,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
     let (turn, released) = withLock { state in
       let decision = machine.handle(input)
       var turn = Turn(decision)
-      var replaced: [Event] = []
+      var replaced: [NodeState] = []
       for step in decision.steps { carryOut(step, &turn, &replaced, &state) }
       return (turn, (decision, replaced))
     }
@@ -156,7 +156,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
   }
 
   private func carryOut(
-    _ step: Machine.Step, _ turn: inout Turn, _ replaced: inout [Event],
+    _ step: Machine.Step, _ turn: inout Turn, _ replaced: inout [NodeState],
     _ state: inout Domain.State
   ) {
     switch step {
@@ -196,9 +196,9 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
       replaced += setPendingChange(nil, [], &state)
     case .beginDifference(let attachment):
       // From now on, a flush waits: changes of the shown source are not committed.
-      SourceAttachment<Element>.cast(attachment).join = state.beginJoin()
+      SourceAttachment<Element>.cast(attachment).catchUp = state.beginCatchUp()
     case .endDifference(let attachment):
-      state.endJoin(SourceAttachment<Element>.cast(attachment).join)
+      state.endCatchUp(SourceAttachment<Element>.cast(attachment).catchUp)
       turn.waiters += state.takeDueWaiters()
     }
   }
@@ -328,7 +328,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
   private func commit(
     _ contents: (snapshot: Snapshot<Element>, changeset: Changeset)?,
     _ source: CollectionState<Element>, _ tickets: [Ticket], _ state: inout Domain.State
-  ) -> [Event] {
+  ) -> [NodeState] {
     let before = StateBox<Element>.read(root.committed(&state))
     guard
       let update = before.state.advanced(
@@ -344,7 +344,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
   private func setPendingChange(
     _ new: ChangeGuard<Element>.PendingChange?, _ tickets: [Ticket],
     _ state: inout Domain.State
-  ) -> [Event] {
+  ) -> [NodeState] {
     let replaced = pendingChange
     if replaced == nil, new == nil { return [] }
     let value = SignalValue(new)
@@ -396,7 +396,7 @@ package final class SourceAttachment<Element: Differentiable & Sendable>: SwapAt
   /// Ends the observation of the source.
   var observation: Disposable?
   /// The number by which flushes wait for the difference.
-  var join: UInt64 = 0
+  var catchUp: UInt64 = 0
   /// The time at which the swap was requested, and the number of elements that it changes, for explanations.
   let begin = Meter.now
   var changeCount: Int?

@@ -5,7 +5,7 @@ import SwappablePrimitives
 
 /// Swaps the sources of several containers in one step.
 ///
-///     swapTogether([prices.to(newPrices), products.to(newProducts)])
+///     swapTogether([prices.swapping(to: newPrices), products.swapping(to: newProducts)])
 ///
 /// The containers show their old sources until all new sources have loaded. Then all of them change before any observer is
 /// called, and an observer over several of the containers receives one event. If one source fails, if one guard refuses its
@@ -28,11 +28,11 @@ extension SwappableContainer {
   /// - Parameters:
   ///   - source: The new source. If the source is idle, the container starts it.
   ///   - changeGuard: The guard that may refuse the change, or `nil` to show every change.
-  public func to(
-    _ source: any DataSource<Element>, guardedBy changeGuard: ChangeGuard<Element>? = nil
+  public func swapping(
+    to source: any DataSource<Element>, guardedBy changeGuard: ChangeGuard<Element>? = nil
   ) -> SwapHandle.Request {
     SwapHandle.Request(executor: executor) { [executor] group in
-      executor.join(group, with: source, guardedBy: changeGuard)
+      executor.enter(group, with: source, guardedBy: changeGuard)
     }
   }
 }
@@ -40,11 +40,11 @@ extension SwappableContainer {
 extension SwapHandle {
   /// A swap that happens together with others.
   ///
-  /// ``SwappableContainer/to(_:guardedBy:)`` creates a request, and ``swapTogether(_:)`` carries it out.
+  /// ``SwappableContainer/swapping(to:guardedBy:)`` creates a request, and ``swapTogether(_:)`` carries it out.
   public struct Request: Sendable {
     let executor: any SwapGroupMember
     /// Connects the container to the new source, or returns `nil` if that would be a cycle.
-    let join: @Sendable (SwapGroup) -> SwapAttachment?
+    let enter: @Sendable (SwapGroup) -> SwapAttachment?
   }
 }
 
@@ -119,7 +119,7 @@ final class SwapGroup: @unchecked Sendable {
       return group.handle
     }
     for swap in swaps {
-      guard let attachment = swap.join(group) else {
+      guard let attachment = swap.enter(group) else {
         for member in group.members { member.executor?.disconnect(member.attachment) }
         group.members = []
         group.handle.resolve(.cycle)

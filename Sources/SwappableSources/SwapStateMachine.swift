@@ -212,12 +212,12 @@ package class SwapAttachment: Equatable, @unchecked Sendable {
 /// The contents and the status of a source at one moment.
 package struct SwapContents: Sendable {
   /// A `StateBox`, without the type of its elements.
-  package let box: Event
+  package let box: NodeState
   let readiness: SwapReadiness
   /// The tickets of the transactions that the contents are part of. If they are shown, the commit carries them.
   let tickets: [Ticket]
 
-  package init(_ box: Event, _ readiness: SwapReadiness, _ tickets: [Ticket] = []) {
+  package init(_ box: NodeState, _ readiness: SwapReadiness, _ tickets: [Ticket] = []) {
     self.box = box
     self.readiness = readiness
     self.tickets = tickets
@@ -235,7 +235,7 @@ package struct SwapContents: Sendable {
 /// A change of a source, a status step, or both.
 package struct SwapUpdate: Sendable {
   /// A `CollectionUpdate`, without the type of its elements.
-  package let update: Event
+  package let update: NodeState
   /// The contents and the status after the update.
   let contents: SwapContents
   /// The tickets of the transactions over several domains that the update is part of.
@@ -243,7 +243,9 @@ package struct SwapUpdate: Sendable {
   /// Domains downstream wait for the update, although it may be pending in the machine.
   private let hold: TicketHold?
 
-  package init(_ update: Event, _ contents: SwapContents, _ tickets: [Ticket], in domain: Domain) {
+  package init(
+    _ update: NodeState, _ contents: SwapContents, _ tickets: [Ticket], in domain: Domain
+  ) {
     self.update = update
     self.contents = contents
     self.tickets = tickets

@@ -55,8 +55,8 @@ import Testing
       print(event.snapshot.map(\.title), Array(owners.snapshot))
     }
     let swap = swapTogether([
-      todos.to(ArrayDataSource([Todo(id: 2, title: "Test")])),
-      owners.to(ArrayDataSource(["Grace"])),
+      todos.swapping(to: ArrayDataSource([Todo(id: 2, title: "Test")])),
+      owners.swapping(to: ArrayDataSource(["Grace"])),
     ])
     print(await swap.outcome)
     observation.dispose()
@@ -68,13 +68,14 @@ import Testing
     let everybody = first.concatenated(with: second)
     let following = everybody.observe { event in print(Array(event.snapshot)) }
     swapTogether([
-      first.to(ArrayDataSource(["Edsger"])), second.to(ArrayDataSource(["Barbara"])),
+      first.swapping(to: ArrayDataSource(["Edsger"])),
+      second.swapping(to: ArrayDataSource(["Barbara"])),
     ])
     following.dispose()
 
     let guarded = swapTogether([
-      todos.to(ArrayDataSource([]), guardedBy: .count(atLeast: 1)),
-      owners.to(ArrayDataSource(["Edsger"])),
+      todos.swapping(to: ArrayDataSource([]), guardedBy: .count(atLeast: 1)),
+      owners.swapping(to: ArrayDataSource(["Edsger"])),
     ])
     print(todos.pendingChange.value?.reason ?? "shown", Array(owners.snapshot))
     todos.pendingChange.value?.accept()

@@ -201,7 +201,7 @@ import Testing
 /// The pending events of an observer that never takes them.
 private final class WaitingLog: Sendable {
   private let waiting = Shared(
-    WaitingEvents<PendingEvent<TestElement>>(.bounded(2)))
+    PendingBuffer<PendingEvent<TestElement>>(.bounded(2)))
   private let sizes = Shared((newest: 0, most: 0))
   private let observation = Shared<Disposable?>(nil)
 

@@ -77,7 +77,7 @@ import Testing
     let input = input
     let isReleased = await Task {
       weak var signal: Signal<Int>?
-      var values: LiveValues<Int>.Iterator
+      var values: ValueSequence<Int>.Iterator
       do {
         let made = input.signal.map { $0 }
         signal = made

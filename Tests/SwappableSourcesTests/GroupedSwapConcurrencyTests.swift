@@ -66,7 +66,7 @@ private struct Row: Differentiable, Sendable, Hashable {
   private func swap(to number: Int, _ handles: Log<SwapHandle>) {
     let row = Row(id: 1, source: number)
     let (one, other) = (ArrayDataSource([row]), ArrayDataSource([row]))
-    let requests = [left.to(one), right.to(other)]
+    let requests = [left.swapping(to: one), right.swapping(to: other)]
     let handle = swapTogether(number % 2 == 0 ? requests : requests.reversed())
     if number % 7 == 0 { handle.cancel() }
     handles.append(handle)
@@ -86,7 +86,8 @@ private struct Row: Differentiable, Sendable, Hashable {
     for n in 1...rounds {
       let (slow, other) = (ControlledSource<Row>(), ControlledSource<Row>())
       let handle = swapTogether([
-        left.to(slow), right.to(ArrayDataSource([Row(id: 1, source: n)])), third.to(other),
+        left.swapping(to: slow), right.swapping(to: ArrayDataSource([Row(id: 1, source: n)])),
+        third.swapping(to: other),
       ])
       let kind = n % 3
       let loading = Worker { slow.load([Row(id: 1, source: n)]) }
@@ -121,7 +122,9 @@ private struct Row: Differentiable, Sendable, Hashable {
           func source() -> ArrayDataSource<Row> {
             ArrayDataSource([Row(id: 1, source: 10 * n + worker)])
           }
-          let all = [left.to(source()), right.to(source()), third.to(source())]
+          let all = [
+            left.swapping(to: source()), right.swapping(to: source()), third.swapping(to: source()),
+          ]
           handles.append(swapTogether([all[worker], all[(worker + 1) % 3], all[(worker + 2) % 3]]))
         }
       }

@@ -37,7 +37,7 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
       seen.append("\(Array(event.snapshot)) \(Array(names.snapshot))")
     }
     let handle = swapTogether([
-      names.to(ArrayDataSource(["Edsger"])), prices.to(ArrayDataSource([3])),
+      names.swapping(to: ArrayDataSource(["Edsger"])), prices.swapping(to: ArrayDataSource([3])),
     ])
     #expect(handle.outcomeIfKnown == .swapped)
     #expect(
@@ -54,7 +54,9 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
     )
     let both = left.concatenated(with: right)
     let events = RecordingObserver(both)
-    swapTogether([left.to(ArrayDataSource([2, 4])), right.to(ArrayDataSource([5, 3]))])
+    swapTogether([
+      left.swapping(to: ArrayDataSource([2, 4])), right.swapping(to: ArrayDataSource([5, 3])),
+    ])
     #expect(events.changes.map { Array($0.after) } == [[2, 4, 5, 3]])
     try events.check(against: both)
   }
@@ -62,7 +64,9 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
   @Test func `nothing changes until the slowest source has loaded`() throws {
     let slow = ControlledSource<Int>()
     let (nameEvents, priceEvents) = (RecordingObserver(names), RecordingObserver(prices))
-    let handle = swapTogether([names.to(ArrayDataSource(["Edsger"])), prices.to(slow)])
+    let handle = swapTogether([
+      names.swapping(to: ArrayDataSource(["Edsger"])), prices.swapping(to: slow),
+    ])
     // The old sources are live meanwhile.
     oldNames.append("Barbara")
     #expect(handle.outcomeIfKnown == nil)
@@ -82,7 +86,7 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
     let failing = ControlledSource<Int>()
     let new = ArrayDataSource(["Edsger"])
     let events = RecordingObserver(names)
-    let handle = swapTogether([names.to(new), prices.to(failing)])
+    let handle = swapTogether([names.swapping(to: new), prices.swapping(to: failing)])
     let error = SourceError(code: "gone", message: "the file is gone")
     failing.fail(error)
     #expect(handle.outcomeIfKnown == .failed(error))
@@ -96,7 +100,9 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
 
   @Test func `a canceled group changes nothing`() async throws {
     let slow = ControlledSource<Int>()
-    let handle = swapTogether([names.to(ArrayDataSource(["Edsger"])), prices.to(slow)])
+    let handle = swapTogether([
+      names.swapping(to: ArrayDataSource(["Edsger"])), prices.swapping(to: slow),
+    ])
     handle.cancel()
     #expect(await handle.outcome == .cancelled)
     slow.load([7])
@@ -106,7 +112,9 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
 
   @Test func `a swap of one container supersedes the group`() throws {
     let slow = ControlledSource<Int>()
-    let group = swapTogether([names.to(ArrayDataSource(["Edsger"])), prices.to(slow)])
+    let group = swapTogether([
+      names.swapping(to: ArrayDataSource(["Edsger"])), prices.swapping(to: slow),
+    ])
     let single = names.swap(to: ArrayDataSource(["Barbara"]))
     #expect(group.outcomeIfKnown == .superseded)
     #expect(single.outcomeIfKnown == .swapped)
@@ -118,9 +126,13 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
   @Test func `a group supersedes an open swap and an open group`() throws {
     let slow = ControlledSource<Int>()
     let single = prices.swap(to: slow)
-    let first = swapTogether([names.to(ArrayDataSource(["Edsger"])), prices.to(slow)])
+    let first = swapTogether([
+      names.swapping(to: ArrayDataSource(["Edsger"])), prices.swapping(to: slow),
+    ])
     #expect(single.outcomeIfKnown == .superseded)
-    let second = swapTogether([prices.to(slow), names.to(ArrayDataSource(["Barbara"]))])
+    let second = swapTogether([
+      prices.swapping(to: slow), names.swapping(to: ArrayDataSource(["Barbara"])),
+    ])
     #expect(first.outcomeIfKnown == .superseded)
     slow.load([7])
     #expect(second.outcomeIfKnown == .swapped)
@@ -132,7 +144,8 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
     let new = ArrayDataSource<Int>([])
     let (nameEvents, priceEvents) = (RecordingObserver(names), RecordingObserver(prices))
     let handle = swapTogether([
-      names.to(ArrayDataSource(["Edsger"])), prices.to(new, guardedBy: .count(atLeast: 1)),
+      names.swapping(to: ArrayDataSource(["Edsger"])),
+      prices.swapping(to: new, guardedBy: .count(atLeast: 1)),
     ])
     #expect(handle.outcomeIfKnown == nil)
     #expect(prices.pendingChange.value?.change.changeset.deletions.count == 2)
@@ -155,8 +168,8 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
   @Test func `accepting one change asks all guards again`() throws {
     let (newNames, newPrices) = (ArrayDataSource<String>([]), ArrayDataSource<Int>([]))
     let handle = swapTogether([
-      names.to(newNames, guardedBy: .count(atLeast: 1)),
-      prices.to(newPrices, guardedBy: .count(atLeast: 1)),
+      names.swapping(to: newNames, guardedBy: .count(atLeast: 1)),
+      prices.swapping(to: newPrices, guardedBy: .count(atLeast: 1)),
     ])
     try #require(names.pendingChange.value).accept()
     #expect(handle.outcomeIfKnown == nil)
@@ -174,8 +187,8 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
 
   @Test func `rejecting one change cancels all`() throws {
     let handle = swapTogether([
-      names.to(ArrayDataSource(["Edsger"])),
-      prices.to(ArrayDataSource([]), guardedBy: .count(atLeast: 1)),
+      names.swapping(to: ArrayDataSource(["Edsger"])),
+      prices.swapping(to: ArrayDataSource([]), guardedBy: .count(atLeast: 1)),
     ])
     let pending = try #require(prices.pendingChange.value)
     pending.reject()
@@ -191,9 +204,12 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
     let (one, other) = (SwappableContainer(left), SwappableContainer(right))
     let both = one.concatenated(with: other)
     let events = RecordingObserver(both)
-    #expect(swapTogether([one.to(right), other.to(left)]).outcomeIfKnown == .swapped)
+    #expect(
+      swapTogether([one.swapping(to: right), other.swapping(to: left)]).outcomeIfKnown == .swapped)
     #expect(events.changes.map { Array($0.after) } == [[2, 3, 1, 2]])
-    #expect(swapTogether([one.to(right), other.to(left)]).outcomeIfKnown == .unchanged)
+    #expect(
+      swapTogether([one.swapping(to: right), other.swapping(to: left)]).outcomeIfKnown == .unchanged
+    )
     left.append(9)
     #expect(events.changes.last.map { Array($0.after) } == [2, 3, 1, 2, 9])
     try events.check(against: both)
@@ -202,7 +218,9 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
   @Test func `a group that cannot be is refused as a whole`() throws {
     let mapped = names.filter { $0 != "Ada" }
     let other = SwappableContainer(ArrayDataSource(["x"]))
-    #expect(swapTogether([other.to(mapped), names.to(mapped)]).outcomeIfKnown == .cycle)
+    #expect(
+      swapTogether([other.swapping(to: mapped), names.swapping(to: mapped)]).outcomeIfKnown
+        == .cycle)
     #expect(Array(other.snapshot) == ["x"])
     // The first one was disconnected, so this is no cycle.
     #expect(names.swap(to: other.map { $0 + "!" }).outcomeIfKnown == .swapped)
@@ -211,9 +229,12 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
       SwappableContainer(ArrayDataSource([1])), SwappableContainer(ArrayDataSource([2]))
     )
     #expect(
-      swapTogether([one.to(two.map { $0 + 1 }), two.to(one.map { $0 + 1 })]).outcomeIfKnown
+      swapTogether([one.swapping(to: two.map { $0 + 1 }), two.swapping(to: one.map { $0 + 1 })])
+        .outcomeIfKnown
         == .cycle)
-    let twice = swapTogether([prices.to(ArrayDataSource([5])), prices.to(ArrayDataSource([6]))])
+    let twice = swapTogether([
+      prices.swapping(to: ArrayDataSource([5])), prices.swapping(to: ArrayDataSource([6])),
+    ])
     guard case .failed(let error) = twice.outcomeIfKnown else {
       Issue.record("the outcome is \(twice.outcomeIfKnown as Any)")
       return
@@ -226,7 +247,7 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
   @Test func `empty containers take part`() throws {
     let (one, two) = (SwappableContainer<Int>(), SwappableContainer<Int>())
     let slow = ControlledSource<Int>()
-    let handle = swapTogether([one.to(ArrayDataSource([1])), two.to(slow)])
+    let handle = swapTogether([one.swapping(to: ArrayDataSource([1])), two.swapping(to: slow)])
     #expect(one.status == .idle)
     slow.load([2])
     #expect(handle.outcomeIfKnown == .swapped)
@@ -242,7 +263,7 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
     do {
       let source = ArrayDataSource(["Edsger"])
       new = source
-      handle = swapTogether([names.to(source), try #require(short).to(slow)])
+      handle = swapTogether([names.swapping(to: source), try #require(short).swapping(to: slow)])
     }
     #expect(new != nil)
     short = nil
@@ -260,10 +281,13 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
       // The other container has changed already, so nothing is superseded.
       outcomes.append(prices.swap(to: ArrayDataSource([100])))
       outcomes.append(
-        swapTogether([names.to(ArrayDataSource(["last"])), prices.to(ArrayDataSource([101]))]))
+        swapTogether([
+          names.swapping(to: ArrayDataSource(["last"])),
+          prices.swapping(to: ArrayDataSource([101])),
+        ]))
     }
     let group = swapTogether([
-      names.to(ArrayDataSource(["Edsger"])), prices.to(ArrayDataSource([3])),
+      names.swapping(to: ArrayDataSource(["Edsger"])), prices.swapping(to: ArrayDataSource([3])),
     ])
     #expect(group.outcomeIfKnown == .swapped)
     #expect(outcomes.value.map(\.outcomeIfKnown) == [.swapped, .swapped])
@@ -288,7 +312,9 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
         return nil
       }
       group.append(
-        swapTogether([one.to(ArrayDataSource([5])), two.to(slow, guardedBy: hostile)]))
+        swapTogether([
+          one.swapping(to: ArrayDataSource([5])), two.swapping(to: slow, guardedBy: hostile),
+        ]))
       slow.load([6])
       #expect(group.value.first?.outcomeIfKnown == (mustSwap ? .superseded : .cancelled))
       #expect(Array(one.snapshot) == [mustSwap ? 50 : 1])

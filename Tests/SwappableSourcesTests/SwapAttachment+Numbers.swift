@@ -36,7 +36,7 @@ private final class ContentsBox<Value: Sendable>: Sendable {
 
   init(_ value: Value) { self.value = value }
 
-  static func value(of box: Event) -> Value {
+  static func value(of box: NodeState) -> Value {
     guard let box = box as? ContentsBox<Value> else {
       preconditionFailure("these are no contents of the tests")
     }

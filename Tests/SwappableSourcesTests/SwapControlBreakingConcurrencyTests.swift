@@ -17,9 +17,9 @@ import Testing
     let (newOne, newTwo) = (Source([TestElement]()), Source([8]))
     let asked = Log<[Int]>()
     let handle = swapTogether([
-      one.to(newOne, guardedBy: .count(atLeast: 1)),
-      two.to(
-        newTwo,
+      one.swapping(to: newOne, guardedBy: .count(atLeast: 1)),
+      two.swapping(
+        to: newTwo,
         guardedBy: ChangeGuard { change in
           asked.append(change.after.map(\.id))
           return "no"
@@ -51,7 +51,9 @@ import Testing
     // The group has committed both, and delivers the first one.
     let pause = control.arm(.committed)
     let handle = Shared<SwapHandle?>(nil)
-    let worker = Worker { handle.value = swapTogether([one.to(Source([5])), two.to(Source([6]))]) }
+    let worker = Worker {
+      handle.value = swapTogether([one.swapping(to: Source([5])), two.swapping(to: Source([6]))])
+    }
     try pause.waitUntilReached()
     let next = two.swap(to: Source([7]))
     #expect(next.outcomeIfKnown == .swapped)
@@ -70,7 +72,7 @@ import Testing
     var two: Container? = Container(Source([2]))
     let property = try #require(two?.pendingChange)
     let slow = ControlledSource<TestElement>()
-    let handle = swapTogether([try #require(two).to(Source([6])), one.to(slow)])
+    let handle = swapTogether([try #require(two).swapping(to: Source([6])), one.swapping(to: slow)])
     let pause = control.arm(.swapFrozen)
     let worker = Worker { slow.load([5]) }
     try pause.waitUntilReached()
@@ -97,7 +99,7 @@ import Testing
     }
     // The first member is being compared, and the second one is not.
     let pause = control.arm(.swapComputed)
-    let worker = Worker { swapTogether([one.to(x), two.to(y)]) }
+    let worker = Worker { swapTogether([one.swapping(to: x), two.swapping(to: y)]) }
     try pause.waitUntilReached()
     withTransaction {
       x[0] = TestElement(7, 1)
@@ -119,7 +121,9 @@ import Testing
     }
     for round in 1...(TestRun.isLong ? 10_000 : 400) {
       let (slow, held) = (ControlledSource<TestElement>(), Source([TestElement]()))
-      let handle = swapTogether([one.to(slow), two.to(held, guardedBy: .count(atLeast: 1))])
+      let handle = swapTogether([
+        one.swapping(to: slow), two.swapping(to: held, guardedBy: .count(atLeast: 1)),
+      ])
       let workers = [
         Worker { slow.load([TestElement(round)]) },
         Worker { held.append(TestElement(round)) },
@@ -140,7 +144,7 @@ import Testing
     let (one, two) = (Container(Source([1])), Container(Source([2])))
     let new = Source([TestElement]())
     let handle = swapTogether([
-      one.to(Source([5])), two.to(new, guardedBy: ChangeGuard { _ in "no" }),
+      one.swapping(to: Source([5])), two.swapping(to: new, guardedBy: ChangeGuard { _ in "no" }),
     ])
     for round in 0..<(TestRun.isLong ? 5_000 : 300) {
       let workers = [

@@ -20,7 +20,9 @@ private typealias Guard = ChangeGuard<TestElement>
     let observation = two.pendingChange.observe { change in
       if change != nil, new.isEmpty { new.append(6) }
     }
-    let handle = swapTogether([one.to(Source([5])), two.to(new, guardedBy: .count(atLeast: 1))])
+    let handle = swapTogether([
+      one.swapping(to: Source([5])), two.swapping(to: new, guardedBy: .count(atLeast: 1)),
+    ])
     #expect(handle.outcomeIfKnown == .swapped)
     #expect(two.pendingChange.value == nil)
     #expect(two.snapshot.map(\.id) == [6])
@@ -33,7 +35,9 @@ private typealias Guard = ChangeGuard<TestElement>
     let observation = two.pendingChange.observe { change in
       if change != nil, new.count < 3 { new.append(TestElement(new.count)) }
     }
-    let handle = swapTogether([one.to(Source([5])), two.to(new, guardedBy: .count(atLeast: 9))])
+    let handle = swapTogether([
+      one.swapping(to: Source([5])), two.swapping(to: new, guardedBy: .count(atLeast: 9)),
+    ])
     #expect(handle.outcomeIfKnown == nil)
     #expect(two.pendingChange.value?.change.after.count == 3)
     observation.dispose()
@@ -55,14 +59,17 @@ private typealias Guard = ChangeGuard<TestElement>
         case "reject": change.reject()
         case "swap": one.swap(to: Source([8]))
         case "group":
-          if let two = two.value { swapTogether([two.to(Source([7])), one.to(Source([7]))]) }
+          if let two = two.value {
+            swapTogether([two.swapping(to: Source([7])), one.swapping(to: Source([7]))])
+          }
         default: two.value = nil
         }
       }
       let handle: SwapHandle
       do {
         let requests = [
-          one.to(Source([5])), try #require(two.value).to(new, guardedBy: .count(atLeast: 1)),
+          one.swapping(to: Source([5])),
+          try #require(two.value).swapping(to: new, guardedBy: .count(atLeast: 1)),
         ]
         handle = swapTogether(requests)
       }
@@ -80,7 +87,7 @@ private typealias Guard = ChangeGuard<TestElement>
     let (one, two) = (Container(shown), Container(Source([2])))
     let slow = ControlledSource<TestElement>()
     // It is made from the shown source, and may be shown before it has loaded.
-    let handle = swapTogether([one.to(shown.intersection(late)), two.to(slow)])
+    let handle = swapTogether([one.swapping(to: shown.intersection(late)), two.swapping(to: slow)])
     late.fail(error)
     #expect(handle.outcomeIfKnown == .failed(error))
     slow.load([9])
@@ -138,7 +145,8 @@ private typealias Guard = ChangeGuard<TestElement>
       if case .change = event { two.value = nil }
     }
     let handle = swapTogether([
-      try #require(one.value).to(Source([5])), try #require(two.value).to(Source([6])),
+      try #require(one.value).swapping(to: Source([5])),
+      try #require(two.value).swapping(to: Source([6])),
     ])
     #expect(handle.outcomeIfKnown == .swapped)
     #expect(left == nil)
@@ -153,7 +161,7 @@ private typealias Guard = ChangeGuard<TestElement>
     withTransaction {
       x.append(30)
       y.append(40)
-      #expect(swapTogether([one.to(x), two.to(y)]).outcomeIfKnown == .swapped)
+      #expect(swapTogether([one.swapping(to: x), two.swapping(to: y)]).outcomeIfKnown == .swapped)
       #expect(both.snapshot.map(\.id) == [3, 4])
     }
     #expect(both.snapshot.map(\.id) == [3, 30, 4, 40])
@@ -163,7 +171,8 @@ private typealias Guard = ChangeGuard<TestElement>
       guard case .change = event, event.snapshot.count < 5 else { return }
       let next = event.snapshot.map(\.id) + [100]
       let handle = swapTogether([
-        two.to(Source(next.map { TestElement($0) })), one.to(Source(next.map { TestElement($0) })),
+        two.swapping(to: Source(next.map { TestElement($0) })),
+        one.swapping(to: Source(next.map { TestElement($0) })),
       ])
       outcomes.append(handle.outcomeIfKnown)
     }
@@ -187,7 +196,8 @@ private typealias Guard = ChangeGuard<TestElement>
     let observation = both.observe { event in seen.append(event.snapshot.map { $0.right != nil }) }
     for isReversed in [false, true] {
       let requests = [
-        one.to(Source([TestElement(isReversed ? 8 : 5)])), two.to(one.filter { $0.id > 0 }),
+        one.swapping(to: Source([TestElement(isReversed ? 8 : 5)])),
+        two.swapping(to: one.filter { $0.id > 0 }),
       ]
       let handle = swapTogether(isReversed ? requests.reversed() : requests)
       #expect(handle.outcomeIfKnown == .swapped)
@@ -195,7 +205,8 @@ private typealias Guard = ChangeGuard<TestElement>
     #expect(seen.value == [[true], [true], [true]])
     // The way back: the upper one no longer follows the lower one.
     #expect(
-      swapTogether([one.to(Source([2])), two.to(Source([2]))]).outcomeIfKnown == .swapped)
+      swapTogether([one.swapping(to: Source([2])), two.swapping(to: Source([2]))]).outcomeIfKnown
+        == .swapped)
     #expect(seen.value.last == [true] && seen.value.count == 4)
     observation.dispose()
   }
@@ -203,7 +214,7 @@ private typealias Guard = ChangeGuard<TestElement>
   @Test func `one source in two members is loaded and shown by both`() throws {
     let (one, two) = (Container(Source([1])), Container(Source([2])))
     let new = LazySource()
-    let handle = swapTogether([one.to(new), two.to(new)])
+    let handle = swapTogether([one.swapping(to: new), two.swapping(to: new)])
     new.load([7])
     #expect(handle.outcomeIfKnown == .swapped)
     let both = one.concatenated(with: two)
@@ -234,7 +245,8 @@ private typealias Guard = ChangeGuard<TestElement>
       let handle: SwapHandle
       do {
         handle = swapTogether([
-          one.to(heldSource, guardedBy: .count(atLeast: 1)), try #require(two).to(new),
+          one.swapping(to: heldSource, guardedBy: .count(atLeast: 1)),
+          try #require(two).swapping(to: new),
         ])
       }
       weakHandle = handle
@@ -267,8 +279,8 @@ private typealias Guard = ChangeGuard<TestElement>
     let news = (0..<100).map { Source([TestElement($0)]) }
     let refused = Source([TestElement]())
     let last = Container(Source([1]))
-    var requests = zip(containers, news).map { $0.to($1, guardedBy: counting) }
-    requests.append(last.to(refused, guardedBy: .count(atLeast: 1)))
+    var requests = zip(containers, news).map { $0.swapping(to: $1, guardedBy: counting) }
+    requests.append(last.swapping(to: refused, guardedBy: .count(atLeast: 1)))
     let handle = swapTogether(requests)
     #expect(calls.value == 100)
     for n in 0..<10_000 { news[0].update(at: 0) { $0 = TestElement($0.id, n) } }
@@ -280,12 +292,12 @@ private typealias Guard = ChangeGuard<TestElement>
   @Test func `an acceptance that came after the end changes nothing`() throws {
     let (one, two) = (Container(Source([1])), Container(Source([2])))
     let handle = swapTogether([
-      one.to(Source([5])), two.to(Source([]), guardedBy: .count(atLeast: 1)),
+      one.swapping(to: Source([5])), two.swapping(to: Source([]), guardedBy: .count(atLeast: 1)),
     ])
     let stale = try #require(two.pendingChange.value)
     handle.cancel()
     let next = swapTogether([
-      one.to(Source([5])), two.to(Source([]), guardedBy: .count(atLeast: 1)),
+      one.swapping(to: Source([5])), two.swapping(to: Source([]), guardedBy: .count(atLeast: 1)),
     ])
     stale.accept()
     stale.reject()
@@ -316,7 +328,8 @@ private typealias Guard = ChangeGuard<TestElement>
       let handle =
         isGrouped
         ? swapTogether([
-          other.to(Source([2])), container.to(new, guardedBy: .count(atLeast: 2_000)),
+          other.swapping(to: Source([2])),
+          container.swapping(to: new, guardedBy: .count(atLeast: 2_000)),
         ])
         : container.swap(to: new, guardedBy: .count(atLeast: 2_000))
       #expect(handle.outcomeIfKnown == .swapped)
@@ -332,7 +345,8 @@ private typealias Guard = ChangeGuard<TestElement>
     var handles: [SwapHandle] = []
     for _ in 0..<1_000 {
       let (container, other) = (Container(Source([1])), Container(Source([1])))
-      handles.append(swapTogether([container.to(next), other.to(ControlledSource())]))
+      handles.append(
+        swapTogether([container.swapping(to: next), other.swapping(to: ControlledSource())]))
       next = Holder(container, other)
     }
     parking.swap(to: next, guardedBy: Guard { _ in "no" })
@@ -350,7 +364,7 @@ private typealias Guard = ChangeGuard<TestElement>
     let new = Items(status: kind == "is held" ? .loaded : .loading)
     let handle =
       kind == "is in a group"
-      ? swapTogether([container.to(new)])
+      ? swapTogether([container.swapping(to: new)])
       : container.swap(to: new, guardedBy: kind == "loads" ? nil : .count(atLeast: 1))
     withTransaction {
       new.publish([5], status: .loaded)
@@ -368,7 +382,8 @@ private typealias Guard = ChangeGuard<TestElement>
       if event.snapshot.isEmpty { refused.value = true }
     }
     swapTogether([
-      one.to(Source([1])), two.to(one.filter { $0.id > 1 }, guardedBy: .count(atLeast: 1)),
+      one.swapping(to: Source([1])),
+      two.swapping(to: one.filter { $0.id > 1 }, guardedBy: .count(atLeast: 1)),
     ])
     withKnownIssue("the guard is asked before the other members have changed") {
       #expect(!refused.value)

@@ -152,7 +152,7 @@ extension StretchList {
       let first = split(at: range.lowerBound)
       stretches.removeSubrange(first..<split(at: range.upperBound))
       shift(from: first, by: -range.count)
-      join(at: first)
+      merge(at: first)
     case .update(let offset):
       let stretch = stretches[position(of: offset)]
       // An inserted element stays an insertion.
@@ -160,8 +160,8 @@ extension StretchList {
       let index = split(at: offset)
       _ = split(at: offset + 1)
       stretches[index].isUpdated = true
-      join(at: index + 1)
-      join(at: index)
+      merge(at: index + 1)
+      merge(at: index)
     case .move(let source, let destination):
       let stretch = stretches[position(of: source)]
       apply(.removal(source..<source + 1))
@@ -172,8 +172,8 @@ extension StretchList {
         old: stretch.old + source - stretch.new, new: destination, count: 1, isMoved: true,
         isUpdated: stretch.isUpdated)
       stretches.insert(moved, at: index)
-      join(at: index + 1)
-      join(at: index)
+      merge(at: index + 1)
+      merge(at: index)
     }
   }
 
@@ -199,7 +199,7 @@ extension StretchList {
   }
 
   /// Joins a stretch with the previous one, if both are consecutive and of the same kind.
-  private mutating func join(at index: Int) {
+  private mutating func merge(at index: Int) {
     guard index > 0, index < count, stretches[index - 1].extend(by: stretches[index]) else {
       return
     }

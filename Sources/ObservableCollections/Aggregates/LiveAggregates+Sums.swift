@@ -102,7 +102,7 @@ struct SumOperator<
   @usableFromInline let result: @Sendable (_ sum: Accumulator, _ count: Int) -> Value
   @usableFromInline var sum: Accumulator
   /// The numbers of the elements. Their combination is not used.
-  @usableFromInline let numbers: ElementValues<Number>
+  @usableFromInline let numbers: ElementSummary<Number>
 
   @inlinable
   init(
@@ -113,7 +113,7 @@ struct SumOperator<
     self.number = number
     self.sum = sum
     self.result = result
-    numbers = ElementValues(empty: sum.sum, combine: { first, _ in first })
+    numbers = ElementSummary(empty: sum.sum, combine: { first, _ in first })
   }
 
   @inlinable

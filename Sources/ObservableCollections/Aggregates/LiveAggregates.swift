@@ -179,13 +179,13 @@ extension LiveAggregates {
   func summary<Part: Sendable, Value: Sendable>(
     empty: Part, _ part: @escaping @Sendable (Element) -> Part,
     _ combine: @escaping @Sendable (Part, Part) -> Part,
-    result: @escaping @Sendable (ElementValues<Part>, Snapshot<Element>) -> Value,
+    result: @escaping @Sendable (ElementSummary<Part>, Snapshot<Element>) -> Value,
     areEqual: @escaping @Sendable (Value, Value) -> Bool
   ) -> ReadOnlyProperty<Value> {
     ReadOnlyProperty { inputs in
       SummaryOperator(
         input: inputs.collection(source), part: part,
-        parts: ElementValues(empty: empty, combine: combine), result: result,
+        parts: ElementSummary(empty: empty, combine: combine), result: result,
         areValuesEqual: areEqual)
     }
   }
@@ -235,15 +235,15 @@ struct SummaryOperator<Element: Differentiable & Sendable, Part: Sendable, Value
 {
   @usableFromInline let input: CollectionInput<Element>
   @usableFromInline let part: @Sendable (Element) -> Part
-  @usableFromInline let parts: ElementValues<Part>
-  @usableFromInline let result: @Sendable (ElementValues<Part>, Snapshot<Element>) -> Value
+  @usableFromInline let parts: ElementSummary<Part>
+  @usableFromInline let result: @Sendable (ElementSummary<Part>, Snapshot<Element>) -> Value
   @usableFromInline let areValuesEqual: @Sendable (Value, Value) -> Bool
 
   @inlinable
   init(
     input: CollectionInput<Element>, part: @escaping @Sendable (Element) -> Part,
-    parts: ElementValues<Part>,
-    result: @escaping @Sendable (ElementValues<Part>, Snapshot<Element>) -> Value,
+    parts: ElementSummary<Part>,
+    result: @escaping @Sendable (ElementSummary<Part>, Snapshot<Element>) -> Value,
     areValuesEqual: @escaping @Sendable (Value, Value) -> Bool
   ) {
     self.input = input

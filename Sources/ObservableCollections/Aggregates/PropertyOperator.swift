@@ -87,7 +87,7 @@ extension OperatorInputs {
     by wrapped: Operator
   ) -> ReadOnlyProperty<Operator.Value> {
     connect()
-    let run = PropertyOperatorRun(wrapped, inputs)
+    let run = PropertyOperatorKernel(wrapped, inputs)
     let node = Node(
       over: inputs, remembers: true, composesSteps: true, type: Operator.self, run.compute)
     return ReadOnlyProperty(derived: Signal(node, upstream: sources))
@@ -96,7 +96,7 @@ extension OperatorInputs {
 
 /// An operator with its inputs: it computes the values of a derived property.
 @usableFromInline
-final class PropertyOperatorRun<Operator: PropertyOperator> {
+final class PropertyOperatorKernel<Operator: PropertyOperator> {
   @usableFromInline let inputs: [NodeInput]
   @exclusivity(unchecked) @usableFromInline var wrapped: Operator
 
@@ -108,7 +108,7 @@ final class PropertyOperatorRun<Operator: PropertyOperator> {
 
   /// Computes the first value, or the value of the current pass.
   @inlinable
-  func compute(_ node: Node) -> (any Update)? {
+  func compute(_ node: Node) -> (any NodeUpdate)? {
     guard let published = node.published else { return SignalValue(wrapped.start()) }
     var hasChange = false
     for index in 0..<inputs.count where inputs[index].hasChange { hasChange = true }

@@ -23,13 +23,13 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
   case changes(from: Moment, to: Moment, ChangesetAccumulator)
 
   /// Returns the first event of an observer.
-  package static func initial(_ event: Event) -> PendingEvent<Element> {
+  package static func initial(_ event: NodeState) -> PendingEvent<Element> {
     let state = StateBox<Element>.read(event).state
     return .initial(Moment(snapshot: state.snapshot, revision: state.revision))
   }
 
   /// Returns the event for the update of a pass, or `nil` if the contents stay the same.
-  package static func change(_ event: Event) -> PendingEvent<Element>? {
+  package static func change(_ event: NodeState) -> PendingEvent<Element>? {
     CollectionUpdate<Element>.read(event).change.map { .change($0) }
   }
 
@@ -158,7 +158,7 @@ extension LiveCollection {
     mailbox: (any MailboxFlushing)? = nil,
     _ post: @escaping @Sendable (PendingEvent<Element>) -> Void
   ) -> Observation {
-    node.observers.join(
+    node.observers.subscribe(
       { event in if let event = PendingEvent<Element>.change(event) { post(event) } },
       mailbox: mailbox, capture: { [node] _ in node.published }, first: { post(.initial($0)) })
   }

@@ -67,7 +67,7 @@ extension LiveGraph: CustomStringConvertible {
       }
       guard let work = node.work else { return lines }
       if work.passCount == 0 { return lines + ["0 passes"] }
-      var parts = ["\(counted(work.passCount, "pass", "passes")) in \(share(work.time))"]
+      var parts = ["\(work.passCount.counted("pass", "passes")) in \(share(work.time))"]
       if work.changesIn > 0 { parts.append("in: \(changes(work.changesIn, work.elementsIn))") }
       parts.append("out: \(changes(work.changesOut, work.elementsOut))")
       lines.append(parts.joined(separator: "; "))
@@ -79,7 +79,7 @@ extension LiveGraph: CustomStringConvertible {
       let isContainer = !node.inputs.isEmpty
       let loads =
         isContainer
-        ? counted(source.loadCount, "swap", "swaps") : counted(source.loadCount, "load", "loads")
+        ? source.loadCount.counted("swap", "swaps") : source.loadCount.counted("load", "loads")
       let since = node.work?.loadTime ?? .zero
       let time = since == source.loadTime ? share(since) : source.loadTime.text
       var text = "\(loads) in \(time)"
@@ -91,7 +91,7 @@ extension LiveGraph: CustomStringConvertible {
     }
 
     private func changes(_ changes: Int, _ elements: Int) -> String {
-      "\(counted(changes, "change", "changes")) of \(counted(elements, "element", "elements"))"
+      "\(changes.counted("change", "changes")) of \(elements.counted("element", "elements"))"
     }
 
     /// A time, its share of the total, and a mark if it is the longest.
@@ -109,8 +109,8 @@ extension LiveGraph.Node {
 
   fileprivate var contents: [String] {
     var parts: [String] = []
-    if let elementCount { parts.append(counted(elementCount, "element", "elements")) }
-    if observerCount > 0 { parts.append(counted(observerCount, "observer", "observers")) }
+    if let elementCount { parts.append(elementCount.counted("element", "elements")) }
+    if observerCount > 0 { parts.append(observerCount.counted("observer", "observers")) }
     if let status {
       // The diagnostics are among the reasons for the mode of a source, and repeated downstream.
       parts.append(SourceStatus(status.state).description)
@@ -124,7 +124,7 @@ extension LiveGraph.Node {
   package var summary: [String] {
     var first = ([title] + contents).joined(separator: ", ")
     if let source, source.loadCount > 0 {
-      first += "; \(counted(source.loadCount, "load", "loads"))"
+      first += "; \(source.loadCount.counted("load", "loads"))"
       if source.loadCount > 1 { first += ", the last one" }
       first += " in \(source.lastLoadTime.text), \(source.lastLoadAge.roundedText) ago"
     }
@@ -139,9 +139,9 @@ extension LiveGraph.Source {
   }
 }
 
-/// Returns a number and a noun.
-func counted(_ number: Int, _ one: String, _ many: String) -> String {
-  "\(number) \(number == 1 ? one : many)"
+extension Int {
+  /// The number and a noun.
+  func counted(_ one: String, _ many: String) -> String { "\(self) \(self == 1 ? one : many)" }
 }
 
 extension Duration {

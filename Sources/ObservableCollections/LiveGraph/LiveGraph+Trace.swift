@@ -141,12 +141,12 @@ extension LiveGraph.Trace.Step: CustomStringConvertible {
   /// The step on one line.
   public var description: String {
     let name = label.map { "\(kind) \"\($0)\"" } ?? kind
-    let elements = counted(count, "element", "elements")
+    let elements = count.counted("element", "elements")
     let text =
       switch action {
       case .commit: "commit \(name): \(count == 0 ? "status" : elements)"
       case .pass:
-        "pass: \(counted(nodeCount, "node", "nodes")), \(count) changed, \(duration.text); the most in "
+        "pass: \(nodeCount.counted("node", "nodes")), \(count) changed, \(duration.text); the most in "
           + "\(isObserving ? "observers of " : "")\(name): \(longest.text)"
       case .swap, .load, .reload:
         "\(action.rawValue) \(name): \(elements), \(duration.text)"

@@ -122,7 +122,7 @@ public final class OperatorInputs {
   @usableFromInline var collections: [StatusInput] = []
   @usableFromInline var sources: [any AnyObject & Sendable] = []
   /// The parts of the output that change by themselves, or `nil`.
-  @usableFromInline var parts: NodeParts?
+  @usableFromInline var parts: PartitionedDependents?
 
   @inlinable
   init() {}
@@ -189,7 +189,7 @@ public final class OperatorInputs {
     by wrapped: Operator
   ) -> (node: Node, upstream: [any AnyObject & Sendable]) {
     connect()
-    let run = OperatorRun(wrapped, inputs, collections)
+    let run = OperatorKernel(wrapped, inputs, collections)
     let node = Node(
       over: inputs, remembers: true, composesSteps: true, type: Operator.self, parts: parts,
       run.compute)
@@ -207,7 +207,7 @@ struct StatusInput {
   let input: NodeInput
   let isRequired: Bool
   /// Reads the status from the state of the input.
-  let status: (Event) -> OperatorStatus
+  let status: (NodeState) -> OperatorStatus
 }
 
 extension [StatusInput] {
@@ -229,7 +229,7 @@ extension [StatusInput] {
 
 /// An operator with its inputs: it computes the updates of a derived collection.
 @usableFromInline
-final class OperatorRun<Operator: CollectionOperator> {
+final class OperatorKernel<Operator: CollectionOperator> {
   @usableFromInline typealias Output = Operator.Output
 
   @usableFromInline let inputs: [NodeInput]
@@ -249,7 +249,7 @@ final class OperatorRun<Operator: CollectionOperator> {
 
   /// Computes the first state, or the update of the current pass.
   @inlinable
-  func compute(_ node: Node) -> (any Update)? {
+  func compute(_ node: Node) -> (any NodeUpdate)? {
     if node.published == nil { return start() }
     var (hasChange, isStatusStep) = (false, false)
     for index in 0..<inputs.count {

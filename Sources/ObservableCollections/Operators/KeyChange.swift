@@ -26,7 +26,7 @@ struct KeyChange<Element: Differentiable & Sendable, Key: Hashable> {
 
   /// Returns whether visiting all rows takes less time than following each operation.
   @inlinable
-  func isLarge(_ rows: KeyedRows<Key>) -> Bool {
+  func isLarge(_ rows: RowsByKey<Key>) -> Bool {
     changeset.changeCount > max(4, rows.count / 32)
   }
 }
@@ -37,7 +37,7 @@ func matchable<Key: Hashable>(_ key: Key?) -> Key? {
   key == key ? key : nil
 }
 
-extension KeyedRows {
+extension RowsByKey {
   /// An element after a change of an input.
   @usableFromInline
   struct Origin {

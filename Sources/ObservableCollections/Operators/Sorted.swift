@@ -95,7 +95,7 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
   @usableFromInline let parameter: PropertyInput<ElementOrder<Key>>?
   @usableFromInline let key: @Sendable (Element) -> Key
   /// The keys of the rows.
-  @usableFromInline var keys = RowValues<Key>()
+  @usableFromInline var keys = RowTable<Key>()
   /// The rows in the order of the input.
   @usableFromInline var source = RowTree()
   /// The rows in the order of the output.
@@ -116,7 +116,7 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
   mutating func start(_ output: CollectionDraft<Element>) {
     if let parameter { order = parameter.value }
     let elements = input.snapshot.array
-    keys = RowValues(elements.map(key))
+    keys = RowTable(elements.map(key))
     var rows = Array(0..<UInt32(elements.count))
     source = RowTree(rows)
     sort(&rows, positions: rows)
@@ -277,7 +277,7 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
     let rows = Array(source.rows)
     var numbers = Array(repeating: UInt32(0), count: keys.rowCount)
     for (number, row) in rows.enumerated() { numbers[Int(row)] = UInt32(number) }
-    keys = RowValues(rows.map { keys[$0] })
+    keys = RowTable(rows.map { keys[$0] })
     source = RowTree(0..<UInt32(rows.count))
     sorted = RowTree(sorted.rows.map { numbers[Int($0)] })
   }

@@ -243,7 +243,7 @@ package final class RowStorage: @unchecked Sendable {
 ///
 /// An operator keeps the order of its rows in a ``RowTree``, and the value of each row here. Removed rows are used again.
 @usableFromInline
-final class RowValues<Value>: @unchecked Sendable {
+final class RowTable<Value>: @unchecked Sendable {
   // Sendable: an operator owns the values, and only one thread at a time calls an operator.
   // Memory instead of an array of optional values: an optional integer takes twice the space, and an array that
   // grows doubles its memory (`PipelineBenchmarks sorted`).

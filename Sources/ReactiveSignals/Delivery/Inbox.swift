@@ -10,7 +10,7 @@ package final class Inbox<Event: Mergeable>: Sendable {
   private typealias Reader = CheckedContinuation<Event?, Never>
 
   private struct State: Sendable {
-    var waiting: WaitingEvents<Event>
+    var waiting: PendingBuffer<Event>
     var reader: Reader?
     var isOver = false
   }
@@ -19,7 +19,7 @@ package final class Inbox<Event: Mergeable>: Sendable {
   ///
   /// - Parameter policy: How pending events are buffered.
   package init(_ policy: DeliveryPolicy) {
-    state = Locked(State(waiting: WaitingEvents(policy)))
+    state = Locked(State(waiting: PendingBuffer(policy)))
   }
 
   /// Resumes the reader with an event, or buffers the event.

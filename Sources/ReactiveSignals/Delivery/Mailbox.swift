@@ -25,7 +25,7 @@ extension Mergeable where Released == Self {
 }
 
 /// The pending events of one observer, at most as many as its policy allows.
-package struct WaitingEvents<Event: Mergeable>: Sendable {
+package struct PendingBuffer<Event: Mergeable>: Sendable {
   private let limit: Int
   /// The events from `head` on. Events before `head` are already taken.
   private var events: [Event] = []
@@ -74,6 +74,17 @@ package struct WaitingEvents<Event: Mergeable>: Sendable {
   }
 }
 
+/// A value that waits until there is a newer one.
+package struct LatestValue<Value: Sendable>: Mergeable {
+  package typealias Released = Self
+
+  package let value: Value
+
+  package init(value: Value) {
+    self.value = value
+  }
+}
+
 /// The interface of a mailbox for its observation.
 package protocol MailboxFlushing: AnyObject, Sendable {
   /// Drops the pending events. No further call of the observer begins.
@@ -103,7 +114,7 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
   private let state: Locked<State>
 
   private struct State: Sendable {
-    var waiting: WaitingEvents<Event>
+    var waiting: PendingBuffer<Event>
     var isScheduled = false
     var caller: ThreadID?
     /// The threads that wait for the call in progress.
@@ -127,7 +138,7 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
     policy: DeliveryPolicy, _ handler: @escaping @Sendable (Event, Mailbox<Event>) -> Void
   ) {
     self.scheduler = scheduler
-    state = Locked(State(waiting: WaitingEvents(policy)))
+    state = Locked(State(waiting: PendingBuffer(policy)))
     self.handler = handler
   }
 

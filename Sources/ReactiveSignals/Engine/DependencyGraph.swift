@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// The root of an operator over several domains follows one node forever. The root of a container follows
 /// the nodes of the sources that are currently attached.
-package final class Entrance: @unchecked Sendable {
+package final class ExternalInputs: @unchecked Sendable {
   // Sendable: the lock of the dependency graph guards all variables.
 
   /// The nodes that enter here, each with the nodes from which a search continues.
@@ -56,7 +56,7 @@ package final class Entrance: @unchecked Sendable {
 
 /// The connections of all nodes in the process.
 package enum DependencyGraph {
-  /// Guards the entrances. With one lock over all of them, two containers cannot be swapped into each
+  /// Guards the external inputs. With one lock over all of them, two containers cannot be swapped into each
   /// other at the same time.
   fileprivate static let lock = Locked(())
 
@@ -93,8 +93,8 @@ package enum DependencyGraph {
   ///
   /// - Returns: `true` if the nodes are connected now.
   package static func connect(_ root: Node, to source: Node) -> Bool {
-    guard let entrance = root.entrance else {
-      preconditionFailure("a root without an entrance cannot follow another node")
+    guard let externalInputs = root.externalInputs else {
+      preconditionFailure("a root without external inputs cannot follow another node")
     }
     // Other threads may have released the visited nodes meanwhile: release them outside the lock.
     let (isConnected, visited) = lock.withLock { _ -> (Bool, [Node]) in
@@ -107,7 +107,7 @@ package enum DependencyGraph {
         // Only roots can be in a cycle of connections, and no root is left out.
         if seen.insert(ObjectIdentifier(next)).inserted { open += next.originsUpstreamUnderLock }
       }
-      entrance.connect(source)
+      externalInputs.connect(source)
       return (true, visited)
     }
     withExtendedLifetime(visited) {}
@@ -120,7 +120,7 @@ package enum DependencyGraph {
 
   /// Removes a connection.
   package static func disconnect(_ root: Node, from source: Node) {
-    let removed = lock.withLock { _ in root.entrance?.disconnect(source) }
+    let removed = lock.withLock { _ in root.externalInputs?.disconnect(source) }
     withExtendedLifetime(removed) {}
     notifyChange(of: root.domain)
   }
@@ -149,7 +149,7 @@ package enum DependencyGraph {
         open += next.upstream.map { ($0, false) }
       }
     }
-    // Several entrances may lead into one domain: its last place counts.
+    // Several external inputs may lead into one domain: its last place counts.
     var domains: [Domain] = []
     for domain in order.reversed() where seen.insert(ObjectIdentifier(domain)).inserted {
       domains.append(domain)
@@ -175,12 +175,12 @@ package enum DependencyGraph {
   /// The domains upstream of a domain. They are searched again only after the graph has changed.
   private static func domainsUpstream(of domain: Domain) -> Set<ObjectIdentifier> {
     let present = changes.load(ordering: .sequentiallyConsistent)
-    let (entrances, known) = domain.lock.withLock { state in
-      state.upstream.changes == present ? ([], state.upstream.domains) : (state.entrances, nil)
+    let (externalInputs, known) = domain.lock.withLock { state in
+      state.upstream.changes == present ? ([], state.upstream.domains) : (state.externalInputs, nil)
     }
     if let known { return known }
     var found: Set<ObjectIdentifier> = []
-    let sources = lock.withLock { _ in entrances.flatMap(\.originsUnderLock) }
+    let sources = lock.withLock { _ in externalInputs.flatMap(\.originsUnderLock) }
     for source in sources { found.insert(ObjectIdentifier(source.domain)) }
     visit(sources, upstream: \.originsUpstream) { node in
       found.insert(ObjectIdentifier(node.domain))
@@ -213,19 +213,19 @@ extension Node {
   ///
   /// So all roots and all domains upstream are found, but not all nodes.
   fileprivate var originsUpstream: [Node] {
-    guard let entrance else { return inputNodes }
-    return DependencyGraph.lock.withLock { _ in entrance.originsUnderLock }
+    guard let externalInputs else { return inputNodes }
+    return DependencyGraph.lock.withLock { _ in externalInputs.originsUnderLock }
   }
 
   /// The same as ``originsUpstream``, for a caller that holds the lock of the dependency graph.
   fileprivate var originsUpstreamUnderLock: [Node] {
-    entrance?.originsUnderLock ?? inputNodes
+    externalInputs?.originsUnderLock ?? inputNodes
   }
 }
 
 /// The nodes that are derived from a node, or from a part of it. The domain's lock guards it.
 @usableFromInline
-package final class ChildList: @unchecked Sendable {
+package final class Dependents: @unchecked Sendable {
   // Sendable: the domain's lock guards everything, except `parts`, which never changes.
 
   /// A derived node, and the input through which it is derived.
@@ -237,12 +237,12 @@ package final class ChildList: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var slots: [Child?] = []
   @exclusivity(unchecked) private var vacant = 0
   /// The parts that this list belongs to, or `nil` for the children of a whole node.
-  private let parts: NodeParts?
+  private let parts: PartitionedDependents?
   /// The position among the parts that are in use.
   @exclusivity(unchecked) fileprivate var position = -1
 
   @usableFromInline
-  package init(_ parts: NodeParts? = nil) {
+  package init(_ parts: PartitionedDependents? = nil) {
     self.parts = parts
   }
 
@@ -277,15 +277,15 @@ package final class ChildList: @unchecked Sendable {
 ///
 /// A pass visits only the nodes of the parts that have changed, or of all parts after a step of the status.
 @usableFromInline
-package final class NodeParts: @unchecked Sendable {
+package final class PartitionedDependents: @unchecked Sendable {
   // Sendable: the domain's lock guards `inUse`. The thread that calls the kernel of the node owns `changed` and
   // `areChanged`. `hasNodes` is atomic.
 
   /// The parts from which a node is derived.
-  @exclusivity(unchecked) fileprivate(set) var inUse: [ChildList] = []
+  @exclusivity(unchecked) fileprivate(set) var inUse: [Dependents] = []
   private let hasNodes = Atomic(false)
   /// The parts in use that have changed since the kernel of the node was called last.
-  @exclusivity(unchecked) private(set) var changed: [ChildList] = []
+  @exclusivity(unchecked) private(set) var changed: [Dependents] = []
   /// A Boolean value that indicates whether a part has changed since then, in use or not.
   @exclusivity(unchecked) private(set) var areChanged = false
 
@@ -306,18 +306,18 @@ package final class NodeParts: @unchecked Sendable {
 
   /// Marks a part as changed. The kernel of the node calls this.
   @usableFromInline
-  package func markChanged(_ part: @autoclosure () -> ChildList) {
+  package func markChanged(_ part: @autoclosure () -> Dependents) {
     areChanged = true
     if areInUse { changed.append(part()) }
   }
 
-  fileprivate func use(_ part: ChildList) {
+  fileprivate func use(_ part: Dependents) {
     part.position = inUse.count
     inUse.append(part)
     hasNodes.store(true, ordering: .relaxed)
   }
 
-  fileprivate func disuse(_ part: ChildList) {
+  fileprivate func disuse(_ part: Dependents) {
     let last = inUse.removeLast()
     if last !== part {
       inUse[part.position] = last

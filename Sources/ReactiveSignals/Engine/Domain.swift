@@ -45,7 +45,7 @@ package final class Domain: Sendable {
     var pending = PendingCommits(key: Key())
     /// The nodes through which commits of other domains enter. They decide whether this domain must wait
     /// for a transaction's other participants.
-    var entrances: [Entrance] = []
+    var externalInputs: [ExternalInputs] = []
     /// The domains upstream, after a number of changes of the dependency graph.
     var upstream = (changes: UInt64.max, domains: Set<ObjectIdentifier>())
 
@@ -75,8 +75,8 @@ package final class Domain: Sendable {
 
     private var waiters: [Waiter] = []
     /// The number of the latest observer that received a first event, and of those still catching up.
-    private var lastJoin: UInt64 = 0
-    private var openJoins: [UInt64] = []
+    private var lastCatchUp: UInt64 = 0
+    private var openCatchUps: [UInt64] = []
 
     /// A Boolean value that indicates whether every commit is published.
     var isSettled: Bool { committed == published }
@@ -89,32 +89,32 @@ package final class Domain: Sendable {
     }
 
     /// Records that an observer receives its first events on its own thread.
-    package mutating func beginJoin() -> UInt64 {
-      lastJoin += 1
-      openJoins.append(lastJoin)
-      return lastJoin
+    package mutating func beginCatchUp() -> UInt64 {
+      lastCatchUp += 1
+      openCatchUps.append(lastCatchUp)
+      return lastCatchUp
     }
 
     /// Records that the observer has caught up.
-    package mutating func endJoin(_ join: UInt64) {
-      openJoins.removeAll { $0 == join }
+    package mutating func endCatchUp(_ catchUp: UInt64) {
+      openCatchUps.removeAll { $0 == catchUp }
     }
 
     /// Creates a waiter for everything committed so far.
     fileprivate func waiterForCommits(_ wake: @escaping @Sendable () -> Void) -> Waiter {
-      Waiter(delivered: committed, join: lastJoin, passesEnded: 0, wake: wake)
+      Waiter(delivered: committed, catchUp: lastCatchUp, passesEnded: 0, wake: wake)
     }
 
     fileprivate func waiterForPass(_ wake: @escaping @Sendable () -> Void) -> Waiter {
-      Waiter(delivered: 0, join: 0, passesEnded: passesBegun, wake: wake)
+      Waiter(delivered: 0, catchUp: 0, passesEnded: passesBegun, wake: wake)
     }
 
     fileprivate mutating func add(_ waiter: Waiter) { waiters.append(waiter) }
 
     fileprivate func isDue(_ waiter: Waiter) -> Bool {
       guard delivered >= waiter.delivered, passesEnded >= waiter.passesEnded else { return false }
-      guard let oldest = openJoins.first else { return true }
-      return oldest > waiter.join
+      guard let oldest = openCatchUps.first else { return true }
+      return oldest > waiter.catchUp
     }
 
     /// Removes the waiters whose condition holds. The caller wakes them after it has unlocked.
@@ -129,7 +129,7 @@ package final class Domain: Sendable {
   /// A thread or task that waits until commits, observers or a pass have finished.
   package struct Waiter: Sendable {
     fileprivate let delivered: UInt64
-    fileprivate let join: UInt64
+    fileprivate let catchUp: UInt64
     fileprivate let passesEnded: UInt64
     package let wake: @Sendable () -> Void
   }
@@ -276,7 +276,7 @@ extension Domain {
     /// The commits that were taken, to be released outside the lock.
     var held: [PendingCommits.Entry] = []
     /// The commit that was taken, if the pass has only one.
-    var heldCommit: (any Update)?
+    var heldCommit: (any NodeUpdate)?
     var unknownTickets: [Ticket] = []
     var woken: [Waiter] = []
     /// Counts the work of the pass, or `nil`.
@@ -302,7 +302,7 @@ extension Domain {
     }
     next.mark = state.passesBegun + 1
     if let meter = state.meter { next.meter = meter }
-    if let entry = state.pending.takeFirst(hasEntrances: !state.entrances.isEmpty) {
+    if let entry = state.pending.takeFirst(hasExternalInputs: !state.externalInputs.isEmpty) {
       next.taken = 1
       next.root = entry.root
       next.heldCommit = entry.commit
@@ -467,7 +467,7 @@ extension Domain {
   }
 
   /// Schedules the nodes of a list, under the lock.
-  private func schedule(_ children: ChildList, _ mark: UInt64) {
+  private func schedule(_ children: Dependents, _ mark: UInt64) {
     for index in children.slots.indices {
       if let child = children.slots[index]?.node, child.pass.mark != mark {
         pass.schedule(child, mark)
@@ -478,7 +478,7 @@ extension Domain {
   private func endPublishing(_ commits: UInt64, _ state: inout State) -> UInt64 {
     state.passNumber += 1
     state.published += commits
-    for node in state.joining { node.recordInputs(in: state.passesBegun) }
+    for node in state.catchingUp { node.recordInputs(in: state.passesBegun) }
     return state.passNumber
   }
 

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// The first call computes the first state. The delivering thread calls it without a lock.
 @usableFromInline
-package typealias Kernel = (Node) -> (any Update)?
+package typealias Kernel = (Node) -> (any NodeUpdate)?
 
 /// A node of the dependency graph: the engine's part of a property, a signal or a collection.
 ///
@@ -36,9 +36,9 @@ package final class Node: @unchecked Sendable {
   /// one of them.
   package let tracking = ObservationTracker()
   /// The parts of this node that change by themselves, if it has some.
-  let parts: NodeParts?
+  let parts: PartitionedDependents?
   /// The place where commits of other domains enter through this root.
-  package let entrance: Entrance?
+  package let externalInputs: ExternalInputs?
   private let isStarted = Atomic<Bool>(false)
   /// `nil` after it was called, so its captured values are released.
   private var onStart: (@Sendable (Node) -> Void)?
@@ -48,7 +48,7 @@ package final class Node: @unchecked Sendable {
   /// What the domain's lock guards.
   struct Guarded {
     /// The newest state of a root, delivered or not.
-    var committed: Event?
+    var committed: NodeState?
     /// A Boolean value that indicates whether the end of a signal is committed. Nothing follows it.
     var isFinished = false
     /// The number of pending commits of this root, the elements that they change, and the position of the
@@ -57,9 +57,9 @@ package final class Node: @unchecked Sendable {
     var pendingChanges = 0
     var lastPending = 0
     /// The nodes that are derived from this one, if there were any.
-    var children: ChildList?
+    var children: Dependents?
     /// The roots that follow this node, by domain.
-    fileprivate var followers: [ObjectIdentifier: Follower] = [:]
+    fileprivate var followers: [ObjectIdentifier: BoundaryRoot] = [:]
     /// The type that has created the node, for explanations.
     var type: Any.Type?
     /// Further facts for explanations.
@@ -71,7 +71,7 @@ package final class Node: @unchecked Sendable {
   @usableFromInline
   struct Published {
     /// The state that observers have received, or are receiving.
-    @usableFromInline var state: Event?
+    @usableFromInline var state: NodeState?
     /// A Boolean value that indicates whether the end of a signal is published.
     var hasEnded = false
     /// The connections to the nodes that this node is derived from. They are released after the end.
@@ -85,7 +85,7 @@ package final class Node: @unchecked Sendable {
   @usableFromInline
   struct Pass {
     /// The update of the current pass.
-    @usableFromInline var update: (any Update)?
+    @usableFromInline var update: (any NodeUpdate)?
     /// The properties of the update with these names, or `false` if there is none. They are read several times in a
     /// pass, and reading them from the update would retain it.
     @usableFromInline var hasChange = false
@@ -93,7 +93,7 @@ package final class Node: @unchecked Sendable {
     /// A Boolean value that indicates whether the signal ends in the current pass. A kernel sets it.
     @usableFromInline var ends = false
     /// The state before the update, which must not be released under the lock.
-    var previous: Event?
+    var previous: NodeState?
     var kernel: Kernel?
     /// A Boolean value that indicates whether commits with changes had no effect in the end. A reader may have read
     /// what one of them committed.
@@ -105,7 +105,7 @@ package final class Node: @unchecked Sendable {
     /// The node of the same height that is computed after this one.
     var nextScheduled: Node?
 
-    mutating func set(_ new: consuming (any Update)?) {
+    mutating func set(_ new: consuming (any NodeUpdate)?) {
       hasChange = new?.hasChange == true
       isStatusStep = new?.isStatusStep == true
       update = new
@@ -126,13 +126,13 @@ package final class Node: @unchecked Sendable {
   }
 
   /// The state that observers have received, or are receiving.
-  @inlinable package var published: Event? { publication.state }
+  @inlinable package var published: NodeState? { publication.state }
   /// A Boolean value that indicates whether the end of a signal is published.
   package var hasEnded: Bool { publication.hasEnded }
   /// The connections to the nodes that this node is derived from.
   var inputs: [NodeInput] { publication.inputs }
   /// The update of the current pass.
-  @inlinable package var update: (any Update)? { pass.update }
+  @inlinable package var update: (any NodeUpdate)? { pass.update }
   /// A Boolean value that indicates whether the update of the current pass changes the value or the contents.
   @inlinable package var hasChange: Bool { pass.hasChange }
   /// A Boolean value that indicates whether the update of the current pass changes the status.
@@ -146,7 +146,7 @@ package final class Node: @unchecked Sendable {
   /// A root that follows this node.
   // A class. As a struct in the dictionary, a missing entry was read as one with a weak reference to nowhere
   // (Swift 6.3, debug builds).
-  fileprivate final class Follower {
+  fileprivate final class BoundaryRoot {
     private(set) weak var node: Node?
     private let identifier: ObjectIdentifier
 
@@ -165,17 +165,18 @@ package final class Node: @unchecked Sendable {
   ///   - domain: The domain of the root.
   ///   - state: The first state, or `nil` if there is none yet.
   ///   - remembers: A Boolean value that indicates whether the root has a state.
-  ///   - entrance: The place where commits of other domains enter through this root.
+  ///   - external inputs: The place where commits of other domains enter through this root.
   ///   - type: The type that creates the root, for explanations.
   ///   - onStart: A closure that is called once, when the node or something derived from it is observed.
   package init(
-    domain: Domain, state: Event?, remembers: Bool = true, entrance: Entrance? = nil,
+    domain: Domain, state: NodeState?, remembers: Bool = true,
+    externalInputs: ExternalInputs? = nil,
     type: Any.Type? = nil,
     onStart: (@Sendable (Node) -> Void)? = nil
   ) {
     self.domain = domain
     self.remembers = remembers
-    self.entrance = entrance
+    self.externalInputs = externalInputs
     self.onStart = onStart
     composesCommits = remembers
     (height, parts) = (0, nil)
@@ -198,7 +199,7 @@ package final class Node: @unchecked Sendable {
   @usableFromInline
   package init(
     over inputs: [NodeInput], remembers: Bool, composesSteps: Bool, type: Any.Type? = nil,
-    parts: NodeParts? = nil, _ kernel: @escaping Kernel
+    parts: PartitionedDependents? = nil, _ kernel: @escaping Kernel
   ) {
     domain = inputs[0].node.domain
     height = inputs.reduce(0) { max($0, $1.node.height + 1) }
@@ -208,23 +209,25 @@ package final class Node: @unchecked Sendable {
     publication = Published(inputs: inputs)
     pass.kernel = kernel
     composesCommits = composesSteps
-    entrance = nil
+    externalInputs = nil
     observers = ObserverList(domain: domain)
     statusObservers = ObserverList(domain: domain)
-    join()
+    catchUp()
   }
 
-  // The domains that waited for this entrance may continue, so observers may be called.
+  // The domains that waited for these external inputs may continue, so observers may be called.
   deinit {
-    guard let entrance else { return }
-    // The entrance holds nodes: release them outside the lock.
+    guard let externalInputs else { return }
+    // The external inputs holds nodes: release them outside the lock.
     let removed = domain.lock.withLock { state in
-      state.entrances.firstIndex { $0 === entrance }.map { state.entrances.remove(at: $0) }
+      state.externalInputs.firstIndex { $0 === externalInputs }.map {
+        state.externalInputs.remove(at: $0)
+      }
     }
     withExtendedLifetime(removed) {}
     DependencyGraph.notifyChange(of: domain)
     let (domain, identifier) = (ObjectIdentifier(domain), ObjectIdentifier(self))
-    for source in entrance.sources {
+    for source in externalInputs.sources {
       source.domain.lock.withLock { state in
         let isNewest = source[state.key].followers[domain]?.isNode(identifier) == true
         if isNewest { source[state.key].followers[domain] = nil }
@@ -235,18 +238,18 @@ package final class Node: @unchecked Sendable {
   // MARK: States
 
   /// The newest state of a root, delivered or not, or the published state of a derived node.
-  @usableFromInline package var current: Event? {
+  @usableFromInline package var current: NodeState? {
     domain.lock.withLock { self[$0.key].committed ?? published }
   }
 
   /// The newest state of a root, under the lock.
-  package func committed(_ state: inout Domain.State) -> Event? { self[state.key].committed }
+  package func committed(_ state: inout Domain.State) -> NodeState? { self[state.key].committed }
 
   /// The published state, if no commit is pending that may replace it.
-  package var settled: Event? { domain.lock.withLock { $0.isSettled ? published : nil } }
+  package var settled: NodeState? { domain.lock.withLock { $0.isSettled ? published : nil } }
 
   /// Sets the first state of a root that cannot be observed yet.
-  package func setFirst(_ first: Event) {
+  package func setFirst(_ first: NodeState) {
     let replaced = domain.lock.withLock { state in
       defer { (publication.state, self[state.key].committed) = (first, first) }
       return (publication.state, self[state.key].committed)
@@ -262,7 +265,7 @@ package final class Node: @unchecked Sendable {
   ///   - update: The update, or `nil` for the end of a signal, which follows all pending values.
   ///   - tickets: The transactions over several domains that it is part of.
   @usableFromInline
-  package func send(_ update: (any Update)?, tickets: [Ticket] = []) {
+  package func send(_ update: (any NodeUpdate)?, tickets: [Ticket] = []) {
     let released = commit(update, tickets: tickets)
     withExtendedLifetime(released) {}
     domain.deliver()
@@ -275,7 +278,7 @@ package final class Node: @unchecked Sendable {
   ///
   /// - Returns: Objects to be released after the commit.
   @usableFromInline
-  package func commit(_ update: (any Update)?, tickets: [Ticket]) -> (Event?, Event?) {
+  package func commit(_ update: (any NodeUpdate)?, tickets: [Ticket]) -> (NodeState?, NodeState?) {
     domain.lock.withLock { commit(update, tickets: tickets, &$0) }
   }
 
@@ -288,8 +291,8 @@ package final class Node: @unchecked Sendable {
   ///   - tickets: The transactions over several domains that it is part of.
   /// - Returns: Objects to be released outside the lock.
   package func commit(
-    _ update: (any Update)?, tickets: [Ticket], _ state: inout Domain.State
-  ) -> (Event?, Event?) {
+    _ update: (any NodeUpdate)?, tickets: [Ticket], _ state: inout Domain.State
+  ) -> (NodeState?, NodeState?) {
     if self[state.key].isFinished { return (nil, nil) }
     let replaced = self[state.key].committed
     if let update {
@@ -302,7 +305,7 @@ package final class Node: @unchecked Sendable {
     // The first commit to a root may go ahead of commits that wait.
     if self[state.key].pendingCommits == 1 { state.waitsForTickets = false }
     // A transaction is in flight in the domains of its own roots from its beginning.
-    if entrance != nil { for ticket in tickets { ticket.enter(domain) } }
+    if externalInputs != nil { for ticket in tickets { ticket.enter(domain) } }
     return (replaced, merged)
   }
 
@@ -310,7 +313,7 @@ package final class Node: @unchecked Sendable {
   ///
   /// - Parameter commit: The update, or `nil` for the end.
   /// - Returns: `true` if the update is complete. Otherwise, `compute()` completes it.
-  func take(_ commit: (any Update)?) -> Bool {
+  func take(_ commit: (any NodeUpdate)?) -> Bool {
     guard let commit else {
       ends = true
       return true
@@ -452,7 +455,7 @@ package final class Node: @unchecked Sendable {
   }
 
   /// The nodes that this node is currently made from, in any domain.
-  package var upstream: [Node] { inputNodes + (entrance?.sources ?? []) }
+  package var upstream: [Node] { inputNodes + (externalInputs?.sources ?? []) }
 
   /// The nodes of the same domain that this node is derived from.
   var inputNodes: [Node] { domain.lock.withLock { _ in inputs }.map(\.node) }
@@ -469,9 +472,9 @@ package final class Node: @unchecked Sendable {
   package var isFollowed: Bool { domain.lock.withLock { _ in boundaryObservers?.isInUse == true } }
 
   /// The list in which nodes that are derived from this one are children, under the lock.
-  func childList(_ key: Domain.Key) -> ChildList {
+  func childList(_ key: Domain.Key) -> Dependents {
     if let children = self[key].children { return children }
-    let list = ChildList()
+    let list = Dependents()
     self[key].children = list
     return list
   }
@@ -507,20 +510,20 @@ package final class Node: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - domain: The other domain.
-  ///   - joinsTransactions: A Boolean value that indicates whether updates of one transaction that enter the
+  ///   - sharesTransactions: A Boolean value that indicates whether updates of one transaction that enter the
   ///     domain through several boundaries arrive in one pass. Otherwise, each has its own, and the boundary is new.
-  package func makeBoundary(in domain: Domain, joinsTransactions: Bool = true) -> Node {
-    let entrance = Entrance([self])
+  package func makeBoundary(in domain: Domain, sharesTransactions: Bool = true) -> Node {
+    let externalInputs = ExternalInputs([self])
     let key = ObjectIdentifier(domain)
     let (follower, observation) = self.domain.lock.withLock { state -> (Node, Observation?) in
-      if joinsTransactions, let shared = self[state.key].followers[key]?.node {
+      if sharesTransactions, let shared = self[state.key].followers[key]?.node {
         return (shared, nil)
       }
       let follower = Node(
-        domain: domain, state: published, remembers: remembers, entrance: entrance)
+        domain: domain, state: published, remembers: remembers, externalInputs: externalInputs)
       follower.publication.hasEnded = hasEnded
-      if joinsTransactions {
-        self[state.key].followers[key] = Follower(follower)
+      if sharesTransactions {
+        self[state.key].followers[key] = BoundaryRoot(follower)
       }
       let observation = attachBoundary(
         { [weak follower, unowned self] event in
@@ -528,14 +531,14 @@ package final class Node: @unchecked Sendable {
             follower?.finish()
           } else {
             // A signal without a memory cannot compose two values, so each has a pass of its own.
-            let joins = joinsTransactions && self.remembers
-            follower?.send(self.update, tickets: joins ? self.domain.ticketsOfPass : [])
+            let isShared = sharesTransactions && self.remembers
+            follower?.send(self.update, tickets: isShared ? self.domain.ticketsOfPass : [])
           }
         }, &state)
       return (follower, observation)
     }
     if let observation { follower.observation = Disposable(observation, keeping: nil) }
-    follower.openEntrance()
+    follower.openExternalInputs()
     return follower
   }
 
@@ -543,8 +546,8 @@ package final class Node: @unchecked Sendable {
   ///
   /// - Returns: The published state, and a handle that does not keep the node alive.
   package func observeAsBoundary(
-    _ handler: @escaping @Sendable (Event, [Ticket]) -> Void
-  ) -> (state: Event?, observation: Disposable) {
+    _ handler: @escaping @Sendable (NodeState, [Ticket]) -> Void
+  ) -> (state: NodeState?, observation: Disposable) {
     let (state, observation) = domain.lock.withLock { state in
       let observation = attachBoundary(
         { [unowned domain] event in handler(event, domain.ticketsOfPass) }, &state)
@@ -554,7 +557,7 @@ package final class Node: @unchecked Sendable {
   }
 
   private func attachBoundary(
-    _ handler: @escaping @Sendable (Event) -> Void, _ state: inout Domain.State
+    _ handler: @escaping @Sendable (NodeState) -> Void, _ state: inout Domain.State
   ) -> Observation {
     if let boundaryObservers { return boundaryObservers.attach(handler, &state) }
     let list = ObserverList(domain: domain)
@@ -563,12 +566,12 @@ package final class Node: @unchecked Sendable {
     return list.attach(handler, &state)
   }
 
-  /// Registers the entrance with the domain. The creator of a root that has one calls this.
-  package func openEntrance() {
-    guard let entrance else { return }
+  /// Registers these external inputs with the domain. The creator of a root that has one calls this.
+  package func openExternalInputs() {
+    guard let externalInputs else { return }
     let isNew = domain.lock.withLock { state in
-      if state.entrances.contains(where: { $0 === entrance }) { return false }
-      state.entrances.append(entrance)
+      if state.externalInputs.contains(where: { $0 === externalInputs }) { return false }
+      state.externalInputs.append(externalInputs)
       return true
     }
     if isNew { DependencyGraph.notifyChange(of: domain) }

@@ -52,7 +52,7 @@ extension Node {
   package struct Portrait: Sendable {
     package let name: NodeName
     package let facts: NodeNotes.Facts?
-    package let state: Event?
+    package let state: NodeState?
     /// The number of observers of the value, the contents or the status.
     package let observers: Int
     /// The counts of the node, or `nil` if its domain does not count.
@@ -86,7 +86,7 @@ extension Node {
 
   /// A Boolean value that indicates whether the node only connects domains, and is nothing that a user has made.
   package var isConnection: Bool {
-    entrance != nil && domain.lock.withLock { self[$0.key].type == nil }
+    externalInputs != nil && domain.lock.withLock { self[$0.key].type == nil }
   }
 
   /// Sets the type that has created the node.

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The observers of one node that receive one kind of event, in order of subscription.
 package final class ObserverList: @unchecked Sendable {
-  // Sendable: `slots`, `vacant`, `count`, `joining`, `ending` and `hasReleased` are guarded by the domain's lock;
+  // Sendable: `slots`, `vacant`, `count`, `catchingUp`, `ending` and `hasReleased` are guarded by the domain's lock;
   // `event`, `end` and `captured` are owned by the delivering thread.
 
   // No code that reads one of these runs while it is written. Checking that at run time takes a quarter
@@ -18,11 +18,11 @@ package final class ObserverList: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var count = 0
   @exclusivity(unchecked) private var joining: [Observation] = []
   /// The end of a signal, after it was published. Late observers receive it.
-  @exclusivity(unchecked) private var ending: Event?
+  @exclusivity(unchecked) private var ending: NodeState?
   /// A Boolean value that indicates whether the end was delivered, and all observations are released.
   @exclusivity(unchecked) private var hasReleased = false
-  @exclusivity(unchecked) private var event: Event?
-  @exclusivity(unchecked) private var end: Event?
+  @exclusivity(unchecked) private var event: NodeState?
+  @exclusivity(unchecked) private var end: NodeState?
   @exclusivity(unchecked) private var captured: [Observation?] = []
 
   package init(domain: Domain) {
@@ -44,12 +44,12 @@ package final class ObserverList: @unchecked Sendable {
   ///   - mailbox: The mailbox in which the handler puts events, for a scheduled observer.
   ///   - capture: A closure that returns the first event, or `nil`. It is called under the lock.
   ///   - first: A closure that is called with the first event on this thread.
-  package func join(
-    _ handler: @escaping @Sendable (Event) -> Void, mailbox: (any MailboxFlushing)? = nil,
-    capture: (inout Domain.State) -> Event?, first: (Event) -> Void
+  package func subscribe(
+    _ handler: @escaping @Sendable (NodeState) -> Void, mailbox: (any MailboxFlushing)? = nil,
+    capture: (inout Domain.State) -> NodeState?, first: (NodeState) -> Void
   ) -> Observation {
     let observation = Observation(self, mailbox: mailbox, handler)
-    var join: UInt64 = 0
+    var catchUp: UInt64 = 0
     let captured = domain.lock.withLock { state in
       let captured = capture(&state)
       if let ending {
@@ -61,12 +61,12 @@ package final class ObserverList: @unchecked Sendable {
       if captured == nil, ending == nil {
         observation.turnLive(from: state.passNumber + 1)
       } else {
-        joining.append(observation)
-        join = state.beginJoin()
+        catchingUp.append(observation)
+        catchUp = state.beginCatchUp()
       }
       return captured
     }
-    if join == 0 { return observation }
+    if catchUp == 0 { return observation }
     domain.pause(at: .joined)
     let context = ThreadContext.current
     let transaction = context.beginDelivery()
@@ -74,12 +74,12 @@ package final class ObserverList: @unchecked Sendable {
     if let captured { first(captured) }
     while true {
       domain.pause(at: .caughtUp)
-      let (backlog, due) = domain.lock.withLock { state -> ([Event], [Domain.Waiter]) in
+      let (backlog, due) = domain.lock.withLock { state -> ([NodeState], [Domain.Waiter]) in
         let backlog = observation.takeBacklog()
         guard backlog.isEmpty else { return (backlog, []) }
-        joining.removeAll { $0 === observation }
+        catchingUp.removeAll { $0 === observation }
         observation.turnLive(from: state.passNumber + 1)
-        state.endJoin(join)
+        state.endCatchUp(catchUp)
         return (backlog, state.takeDueWaiters())
       }
       for waiter in due { waiter.wake() }
@@ -90,7 +90,7 @@ package final class ObserverList: @unchecked Sendable {
 
   /// Adds an observer that receives no first event. It receives events from the next pass on.
   package func attach(
-    _ handler: @escaping @Sendable (Event) -> Void, _ state: inout Domain.State
+    _ handler: @escaping @Sendable (NodeState) -> Void, _ state: inout Domain.State
   ) -> Observation {
     let observation = Observation(self, mailbox: nil, handler)
     if ending != nil {
@@ -126,7 +126,7 @@ package final class ObserverList: @unchecked Sendable {
 
     /// Ends the observation without waiting. Call this once.
     func dispose() {
-      let released = list.domain.lock.withLock { _ -> (Observation, [Event])? in
+      let released = list.domain.lock.withLock { _ -> (Observation, [NodeState])? in
         if list.hasReleased { return nil }
         let observation = observation.takeUnretainedValue()
         observation.endPhase()
@@ -137,8 +137,8 @@ package final class ObserverList: @unchecked Sendable {
   }
 
   /// Removes an observer. Returns events to be released outside the lock.
-  fileprivate func remove(_ observation: Observation) -> [Event] {
-    if !joining.isEmpty { joining.removeAll { $0 === observation } }
+  fileprivate func remove(_ observation: Observation) -> [NodeState] {
+    if !catchingUp.isEmpty { catchingUp.removeAll { $0 === observation } }
     guard observation.slot >= 0 else { return observation.takeBacklog() }
     slots[observation.slot] = nil
     observation.slot = -1
@@ -160,17 +160,17 @@ package final class ObserverList: @unchecked Sendable {
   // MARK: Delivering
 
   /// Captures the observers that receive an event in this pass.
-  func capture(for event: Event, _ state: inout Domain.State) {
+  func capture(for event: NodeState, _ state: inout Domain.State) {
     if count == 0 { return }
-    for observation in joining { observation.addToBacklog(event) }
+    for observation in catchingUp { observation.addToBacklog(event) }
     self.event = event
     captured = slots
   }
 
   /// Captures the observers that receive the end, after the event of the pass, and removes all of them.
-  package func finish(_ end: Event, _ state: inout Domain.State) {
+  package func finish(_ end: NodeState, _ state: inout Domain.State) {
     ending = end
-    for observation in joining { observation.addToBacklog(end) }
+    for observation in catchingUp { observation.addToBacklog(end) }
     guard count > 0 else { return }
     self.end = end
     captured = slots
@@ -185,7 +185,7 @@ package final class ObserverList: @unchecked Sendable {
     if let end { call(end, pass) }
   }
 
-  private func call(_ event: Event, _ pass: UInt64) {
+  private func call(_ event: NodeState, _ pass: UInt64) {
     let called = captured
     called.withUnsafeBufferPointer { called in
       // `called` keeps them alive. Retaining each for its call would be half of the cost of the call.
@@ -228,7 +228,7 @@ package final class Observation: @unchecked Sendable {
   // Sendable: `slot` and `backlog` are guarded by the domain's lock; only the subscribing thread accesses
   // `isHeld`; everything else is constant or atomic.
 
-  fileprivate let handler: @Sendable (Event) -> Void
+  fileprivate let handler: @Sendable (NodeState) -> Void
   package let mailbox: (any MailboxFlushing)?
   private let list: ObserverList
   /// The first pass that calls it. While it joins, and after its end, greater than any pass.
@@ -236,13 +236,13 @@ package final class Observation: @unchecked Sendable {
   @exclusivity(unchecked) fileprivate var slot = -1
   /// A Boolean value that indicates whether its list has ever held it. False if it came after the end.
   @exclusivity(unchecked) fileprivate var isHeld = true
-  @exclusivity(unchecked) private var backlog: [Event] = []
+  @exclusivity(unchecked) private var backlog: [NodeState] = []
 
   private static var disposed: UInt64 { .max }
 
   fileprivate init(
     _ list: ObserverList, mailbox: (any MailboxFlushing)?,
-    _ handler: @escaping @Sendable (Event) -> Void
+    _ handler: @escaping @Sendable (NodeState) -> Void
   ) {
     self.list = list
     self.mailbox = mailbox
@@ -269,9 +269,9 @@ package final class Observation: @unchecked Sendable {
     }
   }
 
-  fileprivate func addToBacklog(_ event: Event) { backlog.append(event) }
+  fileprivate func addToBacklog(_ event: NodeState) { backlog.append(event) }
 
-  fileprivate func takeBacklog() -> [Event] {
+  fileprivate func takeBacklog() -> [NodeState] {
     let taken = backlog
     backlog = []
     return taken

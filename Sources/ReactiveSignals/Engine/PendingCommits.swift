@@ -4,14 +4,14 @@
 /// generic code that is not specialized looks types up at every step (`EngineBenchmarks commit`
 /// without observers: 2.9 µs if it is generic, 1.1 µs otherwise).
 @usableFromInline
-package typealias Event = any AnyObject & Sendable
+package typealias NodeState = any AnyObject & Sendable
 
 /// A step of a node: the next value of a signal (`SignalValue`), or the next change or status of a
 /// collection (`CollectionUpdate`). A commit adds one to a root, and a pass computes one for each derived node.
 @usableFromInline
-package protocol Update: AnyObject, Sendable {
+package protocol NodeUpdate: AnyObject, Sendable {
   /// The state after the update, which a new observer receives first.
-  var state: Event { get }
+  var state: NodeState { get }
   /// A Boolean value that indicates whether observers of the value or the contents receive the update.
   var hasChange: Bool { get }
   /// A Boolean value that indicates whether observers of the status receive the update.
@@ -23,15 +23,15 @@ package protocol Update: AnyObject, Sendable {
   var size: (changes: Int, limit: Int) { get }
 
   /// Composes the update with the next one. It is called under a lock, so it must not call code of the user.
-  func composed(with next: any Update) -> any Update
+  func composed(with next: any NodeUpdate) -> any NodeUpdate
   /// A Boolean value that indicates whether the update was composed, so `resolved()` has work to do.
   var isComposed: Bool { get }
   /// Completes a composed update, or returns `nil` if nothing has changed in the end.
-  func resolved() -> (any Update)?
+  func resolved() -> (any NodeUpdate)?
   /// Returns whether the update continues a state. It does not if earlier updates have brought nothing in the end.
-  func continues(_ state: Event) -> Bool
+  func continues(_ state: NodeState) -> Bool
   /// Returns an update with the same effect for a state that it does not continue.
-  func continued(from state: Event) -> any Update
+  func continued(from state: NodeState) -> any NodeUpdate
 }
 
 /// The commits of a domain that wait for their pass, oldest first.
@@ -42,7 +42,7 @@ struct PendingCommits: Sendable {
   struct Entry: Sendable {
     let root: Node
     /// The update, or `nil` for the end of a signal.
-    var commit: (any Update)?
+    var commit: (any NodeUpdate)?
     var tickets: [Ticket]
     /// The number of elements that it changes.
     fileprivate var changes: Int
@@ -76,8 +76,8 @@ struct PendingCommits: Sendable {
   ///
   /// - Returns: The update that it was composed with, to be released outside the lock, or `nil`.
   mutating func append(
-    _ commit: (any Update)?, to root: Node, tickets: [Ticket]
-  ) -> (any Update)? {
+    _ commit: (any NodeUpdate)?, to root: Node, tickets: [Ticket]
+  ) -> (any NodeUpdate)? {
     let (changes, limit) = commit?.size ?? (0, 0)
     root[key].pendingChanges += changes
     if let commit, isBehind(root, limit: limit) {
@@ -95,8 +95,8 @@ struct PendingCommits: Sendable {
   }
 
   private mutating func composeWithLatest(
-    _ commit: any Update, of root: Node, _ tickets: [Ticket], _ changes: Int
-  ) -> (any Update)? {
+    _ commit: any NodeUpdate, of root: Node, _ tickets: [Ticket], _ changes: Int
+  ) -> (any NodeUpdate)? {
     let index = root[key].lastPending - base
     guard var latest = entries[index], let replaced = latest.commit else {
       preconditionFailure("the latest commit of a root is pending, but was taken")
@@ -125,8 +125,8 @@ struct PendingCommits: Sendable {
   ///
   /// - Parameter hasEntrances: A Boolean value that indicates whether commits of other domains enter here, so
   ///   several may carry one ticket.
-  mutating func takeFirst(hasEntrances: Bool) -> Entry? {
-    guard head < entries.count, !hasEntrances || positions.isEmpty, !hasReachedLimit else {
+  mutating func takeFirst(hasExternalInputs: Bool) -> Entry? {
+    guard head < entries.count, !hasExternalInputs || positions.isEmpty, !hasReachedLimit else {
       return nil
     }
     compact()

@@ -149,7 +149,7 @@ extension Signal {
   public func merge(with others: [Signal<Value>]) -> Signal<Value> {
     var ended = EndedInputs(of: others.count + 1)
     return Signal.boundary(
-      [self] + others, joinsTransactions: false,
+      [self] + others, sharesTransactions: false,
       SignalKernel(
         take: { value, _, _ in value },
         end: { input in
@@ -184,14 +184,14 @@ extension Signal {
   /// Creates a signal over several inputs in a domain of its own. Each value of an input is a
   /// commit there.
   ///
-  /// - Parameter joinsTransactions: A Boolean value that indicates whether values of one
+  /// - Parameter sharesTransactions: A Boolean value that indicates whether values of one
   ///   transaction are one commit.
   static func boundary<Input: Sendable>(
-    _ inputs: [Signal<Input>], joinsTransactions: Bool = true, _ kernel: SignalKernel<Input, Value>
+    _ inputs: [Signal<Input>], sharesTransactions: Bool = true, _ kernel: SignalKernel<Input, Value>
   ) -> Signal<Value> {
     let domain = Domain()
     let followers = inputs.map {
-      $0.node.makeBoundary(in: domain, joinsTransactions: joinsTransactions)
+      $0.node.makeBoundary(in: domain, sharesTransactions: sharesTransactions)
     }
     return Signal(kernel.node(over: followers, keeping: inputs))
   }

@@ -123,12 +123,12 @@ extension SignalSource {
   ///   the latest value.
   public func values(
     policy: DeliveryPolicy = .coalesce
-  ) -> LiveValues<Value> {
-    LiveValues(policy) { [signal] (inbox: Inbox<WaitingSignal<Value>>) in
+  ) -> ValueSequence<Value> {
+    ValueSequence(policy) { [signal] (inbox: Inbox<LatestSignal<Value>>) in
       defer { signal.node.start() }
-      return signal.node.observeEvents(keeping: signal) { inbox.post(WaitingSignal($0)) }
+      return signal.node.observeEvents(keeping: signal) { inbox.post(LatestSignal($0)) }
     } read: {
-      { (item: WaitingSignal<Value>) in LiveValues.Step(item.value?.value, isEnd: item.isEnd) }
+      { (item: LatestSignal<Value>) in ValueSequence.Step(item.value?.value, isEnd: item.isEnd) }
     }
   }
 }

@@ -11,22 +11,22 @@ package final class SignalValue<Value: Sendable>: Update {
   /// The value of an event that is known to be one.
   // Inlined: a call that is not would look up the type of the class.
   @inlinable @inline(__always)
-  package static func read(_ event: Event) -> Value {
+  package static func read(_ event: NodeState) -> Value {
     unsafeDowncast(event, to: SignalValue<Value>.self).value
   }
 
-  @usableFromInline package var state: Event { self }
+  @usableFromInline package var state: NodeState { self }
   @usableFromInline package var hasChange: Bool { true }
   @usableFromInline package var isStatusStep: Bool { false }
   @usableFromInline package var changeCount: Int { 1 }
   @usableFromInline package var size: (changes: Int, limit: Int) { (1, .max) }
 
   // The next value replaces this one.
-  @usableFromInline package func composed(with next: any Update) -> any Update { next }
+  @usableFromInline package func composed(with next: any NodeUpdate) -> any NodeUpdate { next }
   @usableFromInline package var isComposed: Bool { false }
-  @usableFromInline package func resolved() -> (any Update)? { self }
-  @usableFromInline package func continues(_ state: Event) -> Bool { true }
-  @usableFromInline package func continued(from state: Event) -> any Update { self }
+  @usableFromInline package func resolved() -> (any NodeUpdate)? { self }
+  @usableFromInline package func continues(_ state: NodeState) -> Bool { true }
+  @usableFromInline package func continued(from state: NodeState) -> any NodeUpdate { self }
 }
 
 // A node of a signal has values of one type, which only the signal knows.
@@ -53,7 +53,7 @@ extension Node {
     guard let schedule = scheduler.schedule else {
       // Without `SignalEvent`, which would be retained for each call
       // (`EngineBenchmarks property`, 10,000 observers).
-      return join(keeping: kept) { event in
+      return subscribe(keeping: kept) { event in
         if event === SignalEnd.shared {
           onCompletion?()
         } else {
@@ -61,27 +61,29 @@ extension Node {
         }
       }
     }
-    let mailbox = Mailbox<WaitingSignal<Value>>(on: schedule, policy: policy) { waiting, mailbox in
+    let mailbox = Mailbox<LatestSignal<Value>>(on: schedule, policy: policy) { waiting, mailbox in
       if let box = waiting.value { handler(box.value) }
       guard waiting.isEnd else { return }
       if !mailbox.isOver { onCompletion?() }
       mailbox.retire()
     }
-    return join(keeping: kept, mailbox: mailbox) { mailbox.post(WaitingSignal(SignalEvent($0))) }
+    return subscribe(keeping: kept, mailbox: mailbox) {
+      mailbox.post(LatestSignal(SignalEvent($0)))
+    }
   }
 
   /// Observes the values and the end as they are delivered.
   package func observeEvents<Value: Sendable>(
     keeping kept: AnyObject, _ handler: @escaping @Sendable (SignalEvent<Value>) -> Void
   ) -> Disposable {
-    join(keeping: kept) { handler(SignalEvent($0)) }
+    subscribe(keeping: kept) { handler(SignalEvent($0)) }
   }
 
-  private func join(
+  private func subscribe(
     keeping kept: AnyObject, mailbox: (any MailboxFlushing)? = nil,
-    _ handler: @escaping @Sendable (Event) -> Void
+    _ handler: @escaping @Sendable (NodeState) -> Void
   ) -> Disposable {
-    let observation = observers.join(
+    let observation = observers.subscribe(
       handler, mailbox: mailbox, capture: { _ in published }, first: handler)
     return Disposable(observation, keeping: kept)
   }
@@ -149,9 +151,9 @@ package final class SignalEnd: Sendable {
 /// This is not an optional value, because code that is not specialized looks up the type of an optional at
 /// every step (`EngineBenchmarks property`, 10,000 observers: 1 ms instead of 0.2 ms).
 package struct SignalEvent<Value: Sendable>: Sendable {
-  package let event: Event
+  package let event: NodeState
 
-  package init(_ event: Event) {
+  package init(_ event: NodeState) {
     self.event = event
   }
 
@@ -165,7 +167,7 @@ package struct SignalEvent<Value: Sendable>: Sendable {
 }
 
 /// The pending events of a scheduled observer: the latest value, and the end.
-package struct WaitingSignal<Value: Sendable>: Mergeable {
+package struct LatestSignal<Value: Sendable>: Mergeable {
   private(set) package var value: SignalValue<Value>?
   private(set) package var isEnd: Bool
 

@@ -20,7 +20,7 @@ import ObservableCollections
 /// where a list comes from: anyone can compute it.
 final class ListFingerprint: Sendable {
   /// The matrix of each element. Only one thread at a time may access it.
-  private let matrices: ElementValues<FieldMatrix>
+  private let matrices: ElementSummary<FieldMatrix>
   private let key: String?
 
   /// Creates the fingerprint of a list.
@@ -30,7 +30,7 @@ final class ListFingerprint: Sendable {
   ///   - key: The name of the member that identifies an element. Lists with different keys differ.
   init(_ elements: some Collection<[UInt8]>, key: String? = nil) {
     self.key = key
-    matrices = ElementValues(empty: .identity) { $0 * $1 }
+    matrices = ElementSummary(empty: .identity) { $0 * $1 }
     matrices.replaceAll(with: elements.map { FieldMatrix(of: $0) })
   }
 

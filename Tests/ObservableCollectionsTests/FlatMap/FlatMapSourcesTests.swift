@@ -372,15 +372,15 @@ struct TodoList: Differentiable, Sendable {
     }
     let root = try #require(flat.node.upstream.first)
     // The groups are made from their list, and the list from the items.
-    #expect(root.entrance?.sources.count == 101 && root.entrance?.originCount == 2)
+    #expect(root.externalInputs?.sources.count == 101 && root.externalInputs?.originCount == 2)
     items.transaction { draft in
       for index in 0..<6 { draft[index].content = -1 - index }
     }
-    #expect(root.entrance?.sources.count == 101 && root.entrance?.originCount == 5)
+    #expect(root.externalInputs?.sources.count == 101 && root.externalInputs?.originCount == 5)
     items.removeSubrange(0..<4)
-    #expect(root.entrance?.originCount == 4)
+    #expect(root.externalInputs?.originCount == 4)
     items.removeAll()
-    #expect(root.entrance?.sources.count == 1 && root.entrance?.originCount == 1)
+    #expect(root.externalInputs?.sources.count == 1 && root.externalInputs?.originCount == 1)
   }
 
   @Test func `children that are made from the result are refused`() throws {

@@ -45,7 +45,8 @@ let watching = prices.observe { event in
   print("\(event.snapshot.count) prices, \(names.count) names")
 }
 let together = swapTogether([
-  prices.to(ArrayDataSource([Price(id: "tea", cents: 450)])), names.to(ArrayDataSource(["tea"])),
+  prices.swapping(to: ArrayDataSource([Price(id: "tea", cents: 450)])),
+  names.swapping(to: ArrayDataSource(["tea"])),
 ])
 print("together:", await together.outcome)
 watching.dispose()

@@ -66,7 +66,7 @@ extension DataSource {
   ) -> LiveCollection<Child> {
     let inputs = OperatorInputs()
     let flatMap = SourceFlatMap(
-      parents: FollowedSource(self), input: inputs.entrance(), children: children)
+      parents: FollowedSource(self), input: inputs.externalInputs(), children: children)
     inputs.addStatus { flatMap.status }
     let (node, upstream) = inputs.collection(by: flatMap)
     return LiveCollection(node, upstream: upstream)
@@ -76,9 +76,10 @@ extension DataSource {
 extension OperatorInputs {
   /// Adds a root through which updates of other domains enter a new domain.
   @usableFromInline
-  func entrance() -> NodeInput {
-    let root = Node(domain: Domain(), state: FollowedUpdates.state, entrance: Entrance())
-    root.openEntrance()
+  func externalInputs() -> NodeInput {
+    let root = Node(
+      domain: Domain(), state: FollowedUpdates.state, externalInputs: ExternalInputs())
+    root.openExternalInputs()
     let input = NodeInput(root)
     inputs.append(input)
     return input
@@ -128,7 +129,7 @@ struct SourceFlatMap<Parent: Differentiable & Sendable, Child: Differentiable & 
   @usableFromInline let children: @Sendable (Parent) -> any DataSource<Child>
   /// The rows in the order of the parents.
   @usableFromInline let order = RowTree()
-  @usableFromInline let parts = RowValues<Part>()
+  @usableFromInline let parts = RowTable<Part>()
   /// The numbers of shown children, in the order of the parents.
   @usableFromInline let counts = SummaryTree<Int>([], empty: 0) { $0 + $1 }
   /// The status of each part, in the order of the parents.
@@ -397,7 +398,7 @@ final class FollowedUpdates: Update, @unchecked Sendable {
   // the delivering thread owns it from then on.
 
   /// A source, and its update.
-  @usableFromInline typealias Item = (source: any AnyObject & Sendable, update: any Update)
+  @usableFromInline typealias Item = (source: any AnyObject & Sendable, update: any NodeUpdate)
 
   /// The state of the root, which is never read.
   static let state: Event = StateBox(CollectionState<Int>(unloaded: .loaded))
@@ -407,13 +408,13 @@ final class FollowedUpdates: Update, @unchecked Sendable {
   private var positions: [ObjectIdentifier: Int] = [:]
   private var changes: (count: Int, limit: Int)
 
-  init(of source: any AnyObject & Sendable, _ update: any Update) {
+  init(of source: any AnyObject & Sendable, _ update: any NodeUpdate) {
     items = [(source, update)]
     let size = update.size
     changes = (size.changes, size.limit)
   }
 
-  @usableFromInline var state: Event { Self.state }
+  @usableFromInline var state: NodeState { Self.state }
   @usableFromInline var hasChange: Bool { true }
   /// Always `true`, because a new parent may bring another status.
   @usableFromInline var isStatusStep: Bool { true }
@@ -424,7 +425,7 @@ final class FollowedUpdates: Update, @unchecked Sendable {
   /// Adds the updates of another object.
   // In place: a transaction over many sources is one pass.
   @usableFromInline
-  func composed(with next: any Update) -> any Update {
+  func composed(with next: any NodeUpdate) -> any NodeUpdate {
     let next = Self.read(next)
     if positions.isEmpty {
       for (position, item) in items.enumerated() {
@@ -444,17 +445,17 @@ final class FollowedUpdates: Update, @unchecked Sendable {
   }
 
   @usableFromInline
-  func resolved() -> (any Update)? { self }
+  func resolved() -> (any NodeUpdate)? { self }
 
   @usableFromInline
-  func continues(_ state: Event) -> Bool { true }
+  func continues(_ state: NodeState) -> Bool { true }
 
   @usableFromInline
-  func continued(from state: Event) -> any Update { self }
+  func continued(from state: NodeState) -> any NodeUpdate { self }
 
   /// An update of the root of a flat map, with its type.
   @usableFromInline
-  static func read(_ update: any Update) -> FollowedUpdates {
+  static func read(_ update: any NodeUpdate) -> FollowedUpdates {
     unsafeDowncast(update, to: FollowedUpdates.self)
   }
 }

@@ -9,7 +9,7 @@ struct GroupOperator<
   Key: Hashable & Sendable, Element: Differentiable & Sendable,
   Output: Differentiable & Sendable
 >: CollectionOperator {
-  @usableFromInline typealias Group = KeyedGroup<Key, Element>
+  @usableFromInline typealias Group = ObservableCollections.Group<Key, Element>
 
   @usableFromInline let input: CollectionInput<Element>
   @usableFromInline var key: @Sendable (Element) -> Key
@@ -23,9 +23,9 @@ struct GroupOperator<
   /// What the output shows, or `nil` if it stays empty.
   @usableFromInline let view: GroupView<Key, Element, Output>?
   /// The groups that have elements, by number.
-  @usableFromInline var groups = RowValues<Group>()
+  @usableFromInline var groups = RowTable<Group>()
   /// The rows that are in use.
-  @usableFromInline var rowNumbers = RowValues<Void>()
+  @usableFromInline var rowNumbers = RowTable<Void>()
   /// The rows in the order of the input.
   @usableFromInline var source = RowTree()
   /// The memory of the rows of all groups.
@@ -401,7 +401,7 @@ struct GroupOperator<
       rows[ends[Int(group.number)]] = UInt32(offset)
       ends[Int(group.number)] += 1
     }
-    rowNumbers = RowValues(Array(repeating: (), count: elements.count))
+    rowNumbers = RowTable(Array(repeating: (), count: elements.count))
     source = RowTree(0..<UInt32(elements.count))
     storage = RowStorage(expectedCount: elements.count, listCount: inUse.count)
     start = 0

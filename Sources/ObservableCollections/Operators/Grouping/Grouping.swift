@@ -84,7 +84,7 @@ final class Grouping<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @usableFromInline let node: Node
   @usableFromInline let directory: GroupDirectory<Key, Element>
   /// Returns the status of a state of the node.
-  @usableFromInline let condition: @Sendable (Event?) -> SourceCondition
+  @usableFromInline let condition: @Sendable (NodeState?) -> SourceCondition
   /// Keeps the node live.
   private let list: any AnyObject & Sendable
 
@@ -98,7 +98,7 @@ final class Grouping<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @usableFromInline
   init(
     _ list: any AnyObject & Sendable, _ node: Node, _ directory: GroupDirectory<Key, Element>,
-    _ condition: @escaping @Sendable (Event?) -> SourceCondition
+    _ condition: @escaping @Sendable (NodeState?) -> SourceCondition
   ) {
     (self.list, self.node, self.directory, self.condition) = (list, node, directory, condition)
   }
@@ -168,7 +168,7 @@ final class GroupOrigin<Key: Hashable & Sendable, Element: Differentiable & Send
 /// The groups of a grouping, by key. Every thread can search it.
 @usableFromInline
 final class GroupDirectory<Key: Hashable & Sendable, Element: Differentiable & Sendable>: Sendable {
-  @usableFromInline typealias Group = KeyedGroup<Key, Element>
+  @usableFromInline typealias Group = ObservableCollections.Group<Key, Element>
 
   /// A group with the hash value of its key.
   private struct Entry: Sendable {
@@ -176,7 +176,7 @@ final class GroupDirectory<Key: Hashable & Sendable, Element: Differentiable & S
     let group: Group
   }
 
-  @usableFromInline let parts = NodeParts()
+  @usableFromInline let parts = PartitionedDependents()
   /// The groups by hash value. Searching compares keys, so it reads a version without the lock.
   private let entries = Locked(Entries())
 

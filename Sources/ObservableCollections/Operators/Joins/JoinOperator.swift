@@ -19,8 +19,8 @@ struct JoinOperator<
   /// The right side of a pair for a left element without a match, or `nil` if there is no such pair.
   @usableFromInline let missing: Match?
   // The rows of a key need no order: their offsets are sorted when a right element changes.
-  @usableFromInline let leftRows = KeyedRows<Key>(keepsOrder: false)
-  @usableFromInline let rightRows = KeyedRows<Key>()
+  @usableFromInline let leftRows = RowsByKey<Key>(keepsOrder: false)
+  @usableFromInline let rightRows = RowsByKey<Key>()
   /// The number of pairs of each left element.
   @usableFromInline var lengths = BlockLengths(lengths: [])
 

@@ -38,7 +38,7 @@ final class OutlineForest: @unchecked Sendable {
 
   /// The rows in the order of the source.
   @usableFromInline private(set) var source = RowTree()
-  @usableFromInline let links = RowValues<Links>()
+  @usableFromInline let links = RowTable<Links>()
   private(set) var keys: [Key] = []
   /// The rows that name a parent, by the key of that, then in the order of the source.
   private(set) var siblings = RowTree()

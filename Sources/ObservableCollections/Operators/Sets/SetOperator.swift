@@ -257,7 +257,7 @@ func difference(_ one: Range<Int>, _ other: Range<Int>) -> [Int] {
 final class SetPart<Key: Hashable>: @unchecked Sendable {
   // Sendable: an operator owns the part, and only one thread at a time calls an operator.
 
-  @usableFromInline let rows = KeyedRows<Key>()
+  @usableFromInline let rows = RowsByKey<Key>()
   /// Indicates for each element of the input whether it is in the output.
   @exclusivity(unchecked) @usableFromInline var included = BitTree()
 

@@ -6,14 +6,14 @@ public import Diffing
 /// keeps elements in another order.
 @usableFromInline
 struct InputRows<Value: Sendable>: Sendable {
-  @usableFromInline var values: RowValues<Value>
+  @usableFromInline var values: RowTable<Value>
   /// The rows in the order of the input.
   @usableFromInline var order: RowTree
 
   /// Creates rows for the first elements. The row of each is its offset.
   @inlinable
   init(_ values: [Value] = []) {
-    self.values = RowValues(values)
+    self.values = RowTable(values)
     order = RowTree(0..<UInt32(values.count))
   }
 

@@ -1,5 +1,6 @@
 #if canImport(Combine)
   public import Combine
+  public import ReactiveSignals
 
   extension SignalSource {
     /// Returns the values for Combine.
@@ -15,9 +16,9 @@
     public func publisher(
       policy: DeliveryPolicy = .coalesce
     ) -> some Publisher<Value, Never> & Sendable {
-      ObservationPublisher<WaitingValue<Value>, Value>(policy) { [signal] subscription in
+      ObservationPublisher<LatestValue<Value>, Value>(policy) { [signal] subscription in
         signal.observe {
-          subscription.post(WaitingValue(value: $0))
+          subscription.post(LatestValue(value: $0))
         } onCompletion: {
           subscription.finish()
         }

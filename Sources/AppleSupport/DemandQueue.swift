@@ -1,3 +1,4 @@
+package import ReactiveSignals
 import SwappablePrimitives
 
 /// Items on their way to a receiver that limits how many it takes.
@@ -22,7 +23,7 @@ package final class DemandQueue<Item: Mergeable>: Sendable {
   }
 
   private struct State: Sendable {
-    var waiting: WaitingEvents<Item>
+    var waiting: PendingBuffer<Item>
     /// The number of items that may be delivered. `Int.max` means no limit.
     var demand = 0
     var isDelivering = false
@@ -50,7 +51,7 @@ package final class DemandQueue<Item: Mergeable>: Sendable {
   ///   - policy: How items are buffered until they are demanded.
   ///   - receiver: The receiver. It is released at the end or when it cancels.
   package init(_ policy: DeliveryPolicy, _ receiver: Receiver) {
-    state = Locked(State(waiting: WaitingEvents(policy), receiver: receiver))
+    state = Locked(State(waiting: PendingBuffer(policy), receiver: receiver))
   }
 
   /// A Boolean value that indicates whether the receiver is no longer called.
@@ -126,16 +127,5 @@ package final class DemandQueue<Item: Mergeable>: Sendable {
     }
     state.isDelivering = false
     return .rest
-  }
-}
-
-/// A value that waits until there is a newer one.
-package struct WaitingValue<Value: Sendable>: Mergeable {
-  package typealias Released = Self
-
-  package let value: Value
-
-  package init(value: Value) {
-    self.value = value
   }
 }

@@ -4,7 +4,7 @@
 ///
 /// Each iteration is an observation of its own. It begins with `makeAsyncIterator()`, and ends with the
 /// signal, if the task is canceled, or if the iterator is released.
-public struct LiveValues<Value: Sendable>: AsyncSequence, Sendable {
+public struct ValueSequence<Value: Sendable>: AsyncSequence, Sendable {
   /// An item of an observation, as the loop receives it.
   package struct Step: Sendable {
     /// The value, or `nil` if the item has none.

@@ -6,7 +6,7 @@ public import SwappablePrimitives
 ///
 /// A grouping has one for each key that has elements, or whose collection somebody holds.
 @usableFromInline
-final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
+final class Group<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
   @unchecked Sendable
 {
   // Sendable: the lock of `use` guards `newest`. The operator owns `number`, `rows`, `edit`, `draft`, `isDisplaced` and
@@ -32,17 +32,17 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
   /// The hash value of the key.
   @usableFromInline let hash: Int
   /// The parts of the node of the groups.
-  @usableFromInline let parts: NodeParts
+  @usableFromInline let parts: PartitionedDependents
   /// The nodes that follow this group alone.
-  @usableFromInline let followers: ChildList
+  @usableFromInline let followers: Dependents
   @usableFromInline let use = Locked(GroupUse<Element>())
 
   @usableFromInline
-  init(_ key: Key, _ hash: Int, _ parts: NodeParts) {
+  init(_ key: Key, _ hash: Int, _ parts: PartitionedDependents) {
     self.key = key
     self.hash = hash
     self.parts = parts
-    followers = ChildList(parts)
+    followers = Dependents(parts)
     newest = ListSection(SectionVersion(key, Snapshot()))
   }
 
@@ -134,17 +134,17 @@ struct GroupUse<Element: Differentiable & Sendable>: Sendable {
 /// Computes the collection of one group.
 @usableFromInline
 final class GroupRun<Key: Hashable & Sendable, Element: Differentiable & Sendable> {
-  @usableFromInline let group: KeyedGroup<Key, Element>
+  @usableFromInline let group: Group<Key, Element>
   @usableFromInline let input: NodeInput
   /// Returns the status of a state of the input.
-  @usableFromInline let condition: @Sendable (Event?) -> SourceCondition
+  @usableFromInline let condition: @Sendable (NodeState?) -> SourceCondition
   /// The section that the collection shows.
   @exclusivity(unchecked) @usableFromInline var shown: ListSection<Key, Element>
 
   @inlinable
   init(
-    _ group: KeyedGroup<Key, Element>, _ input: NodeInput,
-    _ condition: @escaping @Sendable (Event?) -> SourceCondition
+    _ group: Group<Key, Element>, _ input: NodeInput,
+    _ condition: @escaping @Sendable (NodeState?) -> SourceCondition
   ) {
     self.group = group
     self.input = input
@@ -153,7 +153,7 @@ final class GroupRun<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   }
 
   @inlinable
-  func compute(_ node: Node) -> (any Update)? {
+  func compute(_ node: Node) -> (any NodeUpdate)? {
     // The thread that computes a live node has called the operator, so it needs no lock.
     let new = input.isLive ? group.newest : group.section
     let elements = new.elements

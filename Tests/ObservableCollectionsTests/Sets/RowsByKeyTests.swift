@@ -5,14 +5,14 @@ import Testing
 @testable import ObservableCollections
 
 /// The rows of keys, beside an array of keys.
-@Suite struct KeyedRowsTests {
+@Suite struct RowsByKeyTests {
   @Test(arguments: UInt64(0)..<40) func `rows of keys follow random edits`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     // With few keys, most of them repeat.
     let keyCount = [2, 10, 100, 10_000][Int(seed % 4)]
     func key() -> Int? { random.oneIn(8) ? nil : random.below(keyCount) }
     var model = (0..<random.below(200)).map { _ in key() }
-    let rows = KeyedRows(model, keepsOrder: seed % 8 < 4)
+    let rows = RowsByKey(model, keepsOrder: seed % 8 < 4)
     for _ in 0..<300 {
       let offset = random.below(model.count + 1)
       switch random.below(model.isEmpty ? 1 : 5) {
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func `rows of keys forget how long their list was`() {
-    let rows = KeyedRows((0..<1_000).map { $0 / 2 })
+    let rows = RowsByKey((0..<1_000).map { $0 / 2 })
     while rows.count > 100 {
       rows.remove(at: rows.count - 1)
       rows.renumberIfSparse()
@@ -49,7 +49,7 @@ import Testing
 
   @Test func `a list takes at most 48 bytes for each row besides its table`() {
     for keyCount in [1_000_000, 1_000] {
-      let rows = KeyedRows((0..<100_000).map { $0 % keyCount })
+      let rows = RowsByKey((0..<100_000).map { $0 % keyCount })
       let bytes = rows.order.byteCount + rows.grouped.byteCount + 16 * rows.keys.capacity
       #expect((bytes + 4 * rows.groupNumbers.count) / 100_000 <= 48)
     }

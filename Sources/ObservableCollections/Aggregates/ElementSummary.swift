@@ -2,7 +2,7 @@ public import Diffing
 
 /// A value of each element of a collection, and the combination of all of them.
 @usableFromInline
-package final class ElementValues<Value: Sendable>: @unchecked Sendable {
+package final class ElementSummary<Value: Sendable>: @unchecked Sendable {
   // Sendable: an operator or a feed owns the values, and only one thread at a time calls the owner.
 
   @usableFromInline package typealias Combine = @Sendable (Value, Value) -> Value

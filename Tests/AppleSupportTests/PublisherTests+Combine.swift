@@ -1,4 +1,5 @@
 #if canImport(Combine)
+  import AppleSupport
   import Combine
   import Dispatch
   import ObservableCollections

@@ -1,3 +1,4 @@
+import AppleSupport
 import Dispatch
 import ReactiveSignals
 import SwappablePrimitives
@@ -12,7 +13,7 @@ private final class Taker: Sendable {
   /// - Parameter demanded: The additional demand after each value, or `nil` for an item without a value.
   func receiver(
     _ demanded: @escaping @Sendable (Int) -> Int? = { _ in 0 }
-  ) -> DemandQueue<WaitingValue<Int>>.Receiver {
+  ) -> DemandQueue<LatestValue<Int>>.Receiver {
     .init(
       take: { [self] item in
         let depth = inside.withLock { inside in
@@ -27,8 +28,8 @@ private final class Taker: Sendable {
   }
 }
 
-extension DemandQueue<WaitingValue<Int>> {
-  fileprivate func post(_ value: Int) { post(WaitingValue(value: value)) }
+extension DemandQueue<LatestValue<Int>> {
+  fileprivate func post(_ value: Int) { post(LatestValue(value: value)) }
 }
 
 @Suite struct DemandQueueTests {
@@ -89,7 +90,7 @@ extension DemandQueue<WaitingValue<Int>> {
   }
 
   @Test func cancelledInsideItCallsNoMoreAndLetsGoOfTheReceiver() {
-    let queues = Log<DemandQueue<WaitingValue<Int>>>()
+    let queues = Log<DemandQueue<LatestValue<Int>>>()
     weak var released: Taker?
     do {
       let taker = Taker()
@@ -113,19 +114,19 @@ extension DemandQueue<WaitingValue<Int>> {
   @Test func cancelledItKeepsNothingThatWaitsOrComes() {
     weak var waiting: Token?
     weak var late: Token?
-    let queue = DemandQueue<WaitingValue<Token>>(.everything, .init(take: { _ in 0 }, end: {}))
+    let queue = DemandQueue<LatestValue<Token>>(.everything, .init(take: { _ in 0 }, end: {}))
     do {
       let (first, second) = (Token(), Token())
       (waiting, late) = (first, second)
-      queue.post(WaitingValue(value: first))
+      queue.post(LatestValue(value: first))
       queue.cancel()
-      queue.post(WaitingValue(value: second))
+      queue.post(LatestValue(value: second))
     }
     #expect(waiting == nil && late == nil && queue.isOver)
   }
 
   @Test func whatIsDemandedAndPostedInsideFollows() {
-    let queues = Log<DemandQueue<WaitingValue<Int>>>()
+    let queues = Log<DemandQueue<LatestValue<Int>>>()
     let queue = DemandQueue(
       .everything,
       taker.receiver { value in

@@ -1,5 +1,7 @@
 #if canImport(Combine)
   public import Combine
+  import Diffing
+  public import ObservableCollections
   public import ReactiveSignals
 
   extension DataSource {
@@ -27,9 +29,9 @@
     ///
     /// No difference is computed, and at most one snapshot is pending until the subscriber demands it.
     public func snapshotPublisher() -> some Publisher<Snapshot<Element>, Never> & Sendable {
-      ObservationPublisher<WaitingValue<Snapshot<Element>>, Snapshot<Element>>(.coalesce) {
+      ObservationPublisher<LatestValue<Snapshot<Element>>, Snapshot<Element>>(.coalesce) {
         [self] subscription in
-        observeSnapshots { subscription.post(WaitingValue(value: $0)) }
+        observeSnapshots { subscription.post(LatestValue(value: $0)) }
       } read: {
         { $0.value }
       }

@@ -8,11 +8,11 @@ extension Node {
   ///
   /// If other threads commit faster than the node computes, it would never catch up. After several steps
   /// the creator therefore becomes the delivering thread, and no further step follows.
-  func join() {
+  func catchUp() {
     let inputs = inputs
     let thread = ThreadID.current
     let delivers = domain.lock.withLock { state in
-      state.joining.append(self)
+      state.catchingUp.append(self)
       for input in inputs { input.recordState() }
       return state.deliveringThread == thread
     }
@@ -66,8 +66,8 @@ extension Node {
   }
 
   private func becomeLive(_ state: inout Domain.State) {
-    if let index = state.joining.firstIndex(where: { $0 === self }) {
-      state.joining.remove(at: index)
+    if let index = state.catchingUp.firstIndex(where: { $0 === self }) {
+      state.catchingUp.remove(at: index)
     }
     for input in inputs { input.children(state.key).add(self, through: input) }
     if state.deliveringThread != nil { state.turnedLive.append(self) }
@@ -91,7 +91,7 @@ package final class NodeInput: @unchecked Sendable {
   /// An object that the input keeps alive, because it follows a boundary.
   private let owner: AnyObject?
   /// The part of the node that the input follows, or `nil` for the whole.
-  private let part: ChildList?
+  private let part: Dependents?
   /// The position among the node's children, or -1.
   @exclusivity(unchecked) var slot = -1
   /// The steps to replay while the derived node is joining, and `nil` when it is live.
@@ -102,7 +102,7 @@ package final class NodeInput: @unchecked Sendable {
   ///   - owner: An object that the input must keep alive, because it follows a boundary.
   ///   - part: The part of the node that the input follows, or `nil` for the whole.
   @usableFromInline
-  package init(_ node: Node, keeping owner: AnyObject? = nil, part: ChildList? = nil) {
+  package init(_ node: Node, keeping owner: AnyObject? = nil, part: Dependents? = nil) {
     upstream = node
     self.owner = owner
     self.part = part
@@ -112,7 +112,7 @@ package final class NodeInput: @unchecked Sendable {
   var isPart: Bool { part != nil }
 
   /// The list in which a node that follows this input is a child.
-  func children(_ key: Domain.Key) -> ChildList { part ?? node.childList(key) }
+  func children(_ key: Domain.Key) -> Dependents { part ?? node.childList(key) }
 
   /// Connects the input to a node of a domain: the node itself, or a boundary to it.
   package func connect(in domain: Domain) {
@@ -123,7 +123,7 @@ package final class NodeInput: @unchecked Sendable {
   @inlinable package var isLive: Bool { replay == nil }
 
   /// The update of the node in the current pass.
-  @inlinable package var update: (any Update)? {
+  @inlinable package var update: (any NodeUpdate)? {
     if let replay { return replay.current.update }
     return node.update
   }
@@ -141,7 +141,7 @@ package final class NodeInput: @unchecked Sendable {
   }
 
   /// The value of a signal in the current pass. For a new operator, this is the latest value.
-  @inlinable package var value: Event? {
+  @inlinable package var value: NodeState? {
     if let replay { return replay.isFirst ? replay.state : replay.current.update }
     return node.update
   }
@@ -153,7 +153,7 @@ package final class NodeInput: @unchecked Sendable {
   }
 
   /// The state of the node, including the update of the current pass.
-  @inlinable package var state: Event? {
+  @inlinable package var state: NodeState? {
     if let replay { return replay.state }
     return node.update?.state ?? node.published
   }
@@ -163,7 +163,7 @@ package final class NodeInput: @unchecked Sendable {
   /// The state before the first recorded step, or an update and the end of a pass.
   @usableFromInline
   package struct Step: Sendable {
-    @usableFromInline var update: (any Update)?
+    @usableFromInline var update: (any NodeUpdate)?
     @usableFromInline var ends = false
   }
 
@@ -175,7 +175,7 @@ package final class NodeInput: @unchecked Sendable {
     var steps: ArraySlice<Step> = []
     @usableFromInline var current = Step()
     /// The state, including the current step.
-    @usableFromInline var state: Event?
+    @usableFromInline var state: NodeState?
     /// A Boolean value that indicates whether the current step is the first: a state, and no update.
     @usableFromInline var isFirst = false
     var hasBegun = false

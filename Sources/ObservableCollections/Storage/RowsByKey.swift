@@ -7,7 +7,7 @@
 /// A table contains the row of each key that occurs once. The rows of a key that has occurred more than once are a group.
 /// With integers as keys, the list takes 40 to 60 bytes per row.
 @usableFromInline
-final class KeyedRows<Key: Hashable>: @unchecked Sendable {
+final class RowsByKey<Key: Hashable>: @unchecked Sendable {
   // Sendable: an operator owns the rows, and only one thread at a time calls an operator.
   // Not checked for exclusivity: hashing and comparing keys calls code of the user, which has no access to the rows.
   // If a hash changes, the table may return the entry of a removed row, so `entry(of:)` checks it.
@@ -15,7 +15,7 @@ final class KeyedRows<Key: Hashable>: @unchecked Sendable {
   /// The rows in the order of the input.
   @exclusivity(unchecked) @usableFromInline var order = RowTree()
   /// The key of each row, or `nil` if the row has none.
-  @exclusivity(unchecked) @usableFromInline var keys = RowValues<Key?>()
+  @exclusivity(unchecked) @usableFromInline var keys = RowTable<Key?>()
   @exclusivity(unchecked) @usableFromInline var table: [Key: KeyEntry] = [:]
   /// The rows that are in groups. Those of one group are side by side, in the order of the input if it is kept.
   @exclusivity(unchecked) @usableFromInline var grouped = RowTree()
@@ -43,7 +43,7 @@ final class KeyedRows<Key: Hashable>: @unchecked Sendable {
   /// - Complexity: O(*n*)
   @inlinable
   func replaceAll(with newKeys: [Key?]) {
-    keys = RowValues(newKeys)
+    keys = RowTable(newKeys)
     order = RowTree(0..<UInt32(newKeys.count))
     table = [:]
     (groups, freeGroups, groupNumbers) = ([], [], [])

@@ -5,7 +5,7 @@ import Testing
 @testable import ObservableCollections
 
 /// The values of rows, beside a dictionary.
-@Suite struct RowValuesTests {
+@Suite struct RowTableTests {
   /// A value that counts the instances that exist.
   private final class Counted: Sendable {
     let number: Int
@@ -26,7 +26,7 @@ import Testing
     var model: [UInt32: Int] = [:]
     do {
       let start = random.below(40)
-      let values = RowValues((0..<start).map { Counted($0, living) })
+      let values = RowTable((0..<start).map { Counted($0, living) })
       for row in 0..<start { model[UInt32(row)] = row }
       for step in 0..<300 {
         switch random.below(5) {

@@ -1,5 +1,6 @@
 #if canImport(Combine)
   package import Combine
+  package import ReactiveSignals
   import SwappablePrimitives
 
   /// A Combine publisher of the values of an observation.
