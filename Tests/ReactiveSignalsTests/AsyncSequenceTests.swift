@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite struct LiveValuesTests {
+@Suite struct ValueSequenceTests {
   private let input = SignalInput<Int>()
 
   @Test(arguments: [
