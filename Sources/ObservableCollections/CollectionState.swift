@@ -76,7 +76,7 @@ package final class StateBox<Element: Differentiable & Sendable>: Sendable {
 
 /// The update of a collection in one commit or pass: a change, a status step, or both.
 @usableFromInline
-package final class CollectionUpdate<Element: Differentiable & Sendable>: Update,
+package final class CollectionUpdate<Element: Differentiable & Sendable>: NodeUpdate,
   @unchecked Sendable
 {
   // Sendable: an update that has `recorded` was composed for one domain, whose lock guards it while the

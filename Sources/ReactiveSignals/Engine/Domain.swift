@@ -14,11 +14,14 @@ package import SwappablePrimitives
 /// A commit takes this way: `Node.commit`, `deliver`, `takeNext`, `run`, `propagate` (which computes nodes by
 /// height, and then publishes them), `ObserverList.deliver`, the observers.
 @usableFromInline
-package final class Domain: Sendable {
+package final class Domain: @unchecked Sendable {
+  // Sendable: the delivering thread, of which there is one at a time, owns `pass`. Access is not checked for
+  // exclusivity at run time: no code that reads a property runs while it is written.
+
   /// A closure that lets a test hold a thread, or `nil`.
   let pauseHook: PauseHook?
   package let lock = Locked(State())
-  let pass = PassStorage()
+  @exclusivity(unchecked) var pass = PassState()
 
   package init(pauseHook: PauseHook? = nil) {
     self.pauseHook = pauseHook
@@ -66,7 +69,7 @@ package final class Domain: Sendable {
     var successor: ThreadID?
 
     /// Nodes that are computing their first state.
-    var joining: [Node] = []
+    var catchingUp: [Node] = []
 
     /// Counts the work of passes, if somebody has asked for it.
     var meter: Meter?
@@ -518,32 +521,29 @@ extension Domain {
 }
 
 /// State of the delivering thread that is kept from one pass to the next.
-final class PassStorage: @unchecked Sendable {
-  // Sendable: owned by the delivering thread, of which there is one at a time. Access is not checked for
-  // exclusivity at run time: no code that reads a property runs while it is written.
-
+struct PassState {
   /// The tickets of the commits that the current pass delivers. A ticket occurs once for each of
   /// its commits.
-  @exclusivity(unchecked) var tickets: [Ticket] = []
+  var tickets: [Ticket] = []
   /// The number of observers in other domains that receive an update of the current pass.
-  @exclusivity(unchecked) var exits = 0
+  var exits = 0
   /// A Boolean value that indicates whether the domain waits for tickets. If it does, a change of
   /// the dependency graph makes it recheck them.
-  @exclusivity(unchecked) var isWaiting = false
+  var isWaiting = false
   /// The nodes to compute, by height: the first and the last one. Each links to the next, and keeps it alive.
-  @exclusivity(unchecked) var scheduled: [(first: Node?, last: Unmanaged<Node>?)] = []
+  var scheduled: [(first: Node?, last: Unmanaged<Node>?)] = []
   /// The lowest height of the nodes that became live in this pass and are not computed, or `Int.max`.
-  @exclusivity(unchecked) var lowestLate = Int.max
+  var lowestLate = Int.max
   /// The array of the nodes that a pass changes, empty between two passes. Allocating it for each pass takes a
   /// fifth of a pass over a chain.
-  @exclusivity(unchecked) var changed: [Node] = []
+  var changed: [Node] = []
   /// The number of derived nodes that were ever computed by a pass. Tests count them.
-  @exclusivity(unchecked) var visits = 0
+  var visits = 0
 
   /// Adds a node to the nodes to compute.
   ///
   /// - Parameter mark: The value of `Node.Pass.mark` for nodes that the current pass has scheduled.
-  func schedule(_ node: Node, _ mark: UInt64) {
+  mutating func schedule(_ node: Node, _ mark: UInt64) {
     node.pass.mark = mark
     while scheduled.count <= node.height { scheduled.append((nil, nil)) }
     if scheduled[node.height].first == nil {

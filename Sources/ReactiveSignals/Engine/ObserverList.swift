@@ -16,7 +16,7 @@ package final class ObserverList: @unchecked Sendable {
   @exclusivity(unchecked) private var vacant = 0
   /// The number of observers.
   @exclusivity(unchecked) private(set) var count = 0
-  @exclusivity(unchecked) private var joining: [Observation] = []
+  @exclusivity(unchecked) private var catchingUp: [Observation] = []
   /// The end of a signal, after it was published. Late observers receive it.
   @exclusivity(unchecked) private var ending: NodeState?
   /// A Boolean value that indicates whether the end was delivered, and all observations are released.

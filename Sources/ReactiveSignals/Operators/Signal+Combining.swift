@@ -109,13 +109,13 @@ extension Signal {
     of count: Int, _ combine: @escaping ([InputValue<Value, Second, Third>]) -> Output?
   ) -> SignalKernel<InputValue<Value, Second, Third>, Output> {
     typealias Input = InputValue<Value, Second, Third>
-    var waiting = Array(repeating: EventQueue(), count: count)
+    var waiting = Array(repeating: PendingBuffer<LatestValue<Input>>(.everything), count: count)
     var ended = EndedInputs(of: count)
     return SignalKernel { value, input, ends in
-      waiting[input].append(SignalValue(value))
+      _ = waiting[input].append(LatestValue(value: value))
       guard waiting.allSatisfy({ !$0.isEmpty }) else { return nil }
       let values = waiting.indices.compactMap { input in
-        waiting[input].popFirst().map { SignalEvent<Input>($0).value }
+        waiting[input].takeFirst().event?.value
       }
       ends = waiting.indices.contains { ended.contains($0) && waiting[$0].isEmpty }
       return combine(values)

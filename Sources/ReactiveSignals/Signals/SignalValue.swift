@@ -1,6 +1,6 @@
 /// A value of a signal: the state of its node, and the update that brings it.
 @usableFromInline
-package final class SignalValue<Value: Sendable>: Update {
+package final class SignalValue<Value: Sendable>: NodeUpdate {
   @usableFromInline package let value: Value
 
   @inlinable

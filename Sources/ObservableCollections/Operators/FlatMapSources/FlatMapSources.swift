@@ -393,7 +393,7 @@ final class FollowedSource<Element: Differentiable & Sendable>: @unchecked Senda
 
 /// The updates that the root of a flat map receives in one pass: at most one of each source.
 @usableFromInline
-final class FollowedUpdates: Update, @unchecked Sendable {
+final class FollowedUpdates: NodeUpdate, @unchecked Sendable {
   // Sendable: only the root of one flat map has the object. The lock of its domain guards it while it is pending, and
   // the delivering thread owns it from then on.
 
@@ -401,7 +401,7 @@ final class FollowedUpdates: Update, @unchecked Sendable {
   @usableFromInline typealias Item = (source: any AnyObject & Sendable, update: any NodeUpdate)
 
   /// The state of the root, which is never read.
-  static let state: Event = StateBox(CollectionState<Int>(unloaded: .loaded))
+  static let state: NodeState = StateBox(CollectionState<Int>(unloaded: .loaded))
 
   @usableFromInline private(set) var items: [Item]
   /// The position of the update of each source, if there are several.
