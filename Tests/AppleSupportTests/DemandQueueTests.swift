@@ -147,7 +147,7 @@ extension DemandQueue<LatestValue<Int>> {
   @Test func eachItemIsTakenOnceAndNeverTwoAtATime() {
     let taker = Taker()
     let queue = DemandQueue(.everything, taker.receiver())
-    onThreads(4) { thread in
+    DispatchQueue.concurrentPerform(iterations: 4) { thread in
       for value in 0..<250 {
         if thread < 2 { queue.post(thread * 250 + value) } else { queue.request(1) }
       }
