@@ -77,7 +77,7 @@ extension CollectionDraft {
   @inlinable
   public func replace(with elements: some Sequence<Element>) {
     // Read the elements first, because reading them may change `count`.
-    let elements = Array(elements)
+    let elements = Snapshot(elements)
     replaceSubrange(0..<count, with: elements)
   }
 

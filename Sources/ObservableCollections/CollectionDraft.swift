@@ -108,14 +108,15 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   @inlinable
   public func replaceSubrange(_ range: Range<Int>, with elements: some Sequence<Element>) {
     checkOpen()
-    let elements = Array(elements)
+    // Reading lazy elements may read this draft. The elements of a snapshot stay shared.
+    var new = PersistentArray(elements)
     precondition(
       range.lowerBound >= 0 && range.upperBound <= working.count,
       "replace \(range), which is not within 0..<\(working.count)")
-    var new = PersistentArray(elements)
     if range.count < working.count {
+      let replacement = new.flattened()
       new = working
-      new.replaceSubrange(range, with: elements)
+      new.replaceSubrange(range, with: replacement)
     }
     let changeset = discardingEdits { snapshot.changeset(to: Snapshot(new)) }
     replace(with: Snapshot(new), by: changeset)

@@ -175,11 +175,19 @@ struct UnpairedElements {
     of sections: [Section], at paths: [ElementPath]
   ) -> [Section.Elements.Element] {
     var result: [Section.Elements.Element] = []
-    var rest = paths[...]
-    while let section = rest.first?.section {
-      let own = rest.prefix { $0.section == section }
-      result += sections[section].elements.elements(at: own.map(\.element))
-      rest = rest.dropFirst(own.count)
+    result.reserveCapacity(paths.count)
+    var next = 0
+    while next < paths.count {
+      let section = paths[next].section
+      let elements = sections[section].elements
+      var index = elements.startIndex
+      var position = 0
+      while next < paths.count && paths[next].section == section {
+        elements.formIndex(&index, offsetBy: paths[next].element - position)
+        position = paths[next].element
+        result.append(elements[index])
+        next += 1
+      }
     }
     return result
   }
