@@ -129,7 +129,7 @@ package final class IncrementalResult<Element: Differentiable & Sendable, Row: S
       index = index.merging(removed: [], added: added, order: order)
       return .whole(Array(new))
     }
-    let shown = shown()
+    let shown = shown().array
     var all: [Element] = []
     all.reserveCapacity(shown.count - removed.count + added.count)
     index = index.merging(removed: removed, added: added, order: order) { offset in
