@@ -25,7 +25,7 @@ public import Diffing
 public final class SourceFeed<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: `identities` and `diagnostics` are accessed only inside an edit of `contents`, one thread at a time.
 
-  /// What a read has found, relative to the last publication.
+  /// The result of a read, relative to the last publication.
   public enum Contents: Sendable {
     /// Nothing has changed.
     case same

@@ -45,7 +45,7 @@ package final class Node: @unchecked Sendable {
   /// Keeps alive the observation or the task that feeds this root.
   var observation: Disposable?
 
-  /// What the domain's lock guards.
+  /// The state that the domain's lock guards.
   struct Guarded {
     /// The newest state of a root, delivered or not.
     var committed: NodeState?
@@ -66,8 +66,8 @@ package final class Node: @unchecked Sendable {
     var notes: NodeNotes?
   }
 
-  /// What only the delivering thread writes, under the domain's lock. That thread reads it without the lock, and others
-  /// with it.
+  /// The state that only the delivering thread writes, under the domain's lock. That thread reads it without the lock,
+  /// and others with it.
   @usableFromInline
   struct Published {
     /// The state that observers have received, or are receiving.
@@ -80,8 +80,8 @@ package final class Node: @unchecked Sendable {
     var work: NodeWork?
   }
 
-  /// What the delivering thread owns, of which there is one at a time, and which hands over to the next one under the
-  /// lock. The creator of a derived node owns it until the node is live.
+  /// The state that the delivering thread owns, of which there is one at a time. It hands over to the next one under the
+  /// lock. The creator of a derived node owns this state until the node is live.
   @usableFromInline
   struct Pass {
     /// The update of the current pass.
@@ -119,7 +119,7 @@ package final class Node: @unchecked Sendable {
   /// under the domain's lock. The delivering thread reads it without the lock if `receivers` says that it was set before.
   @exclusivity(unchecked) private(set) var boundaryObservers: ObserverList?
 
-  /// What the domain's lock guards. Only a thread that holds the lock has a key.
+  /// The state that the domain's lock guards. Only a thread that holds the lock has a key.
   subscript(_ key: Domain.Key) -> Guarded {
     _read { yield guarded }
     _modify { yield &guarded }
