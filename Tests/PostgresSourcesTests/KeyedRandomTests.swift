@@ -132,13 +132,12 @@ struct KeyedRandomTests {
     for step in 0..<(TestRun.isLong ? 20_000 : 250) {
       let transactions = writers.map { _ in randomTransaction(&random) }
       if random.oneIn(4) {
-        async let first: Void? = try? writers[0].executeScript(transactions[0])
-        async let second: Void? = try? writers[1].executeScript(transactions[1])
+        async let first: Void = write(transactions[0], with: writers[0])
+        async let second: Void = write(transactions[1], with: writers[1])
         _ = await (first, second)
       } else {
-        try? await writers[0].executeScript(transactions[0])
+        await write(transactions[0], with: writers[0])
       }
-      for writer in writers { try? await writer.executeScript("ROLLBACK") }
       if !random.oneIn(3) { continue }
       for ((sql, keyCount), (source, recorder)) in zip(Self.queries, sources) {
         let truth = try await writers[0].query(sql) { AnyRow($0, keyCount: keyCount) }
@@ -157,6 +156,14 @@ struct KeyedRandomTests {
     let counts = sources.map(\.0.readCounts)
     print("reads: \(counts)")
     #expect(counts.allSatisfy { $0.keyed > $0.all })
+  }
+
+  /// Writes, and ends the transaction if a statement has failed.
+  ///
+  /// A transaction that has failed in a savepoint holds its locks until then, and another writer may wait for them.
+  private func write(_ transaction: String, with writer: PostgresConnection) async {
+    try? await writer.executeScript(transaction)
+    try? await writer.executeScript("ROLLBACK")
   }
 
   private func isReached(
