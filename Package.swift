@@ -24,7 +24,7 @@ func page(_ name: String, _ others: Target.Dependency...) -> Target {
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+  .testTarget(name: name, dependencies: dependencies + ["TestTags"], swiftSettings: settings)
 }
 
 let package = Package(
@@ -164,7 +164,7 @@ let package = Package(
       name: "TestSupport",
       dependencies: [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "DataSourceTesting",
+        "RemoteSources", "DataSourceTesting",
       ],
       path: "Tests/TestSupport", swiftSettings: settings),
     // Apart from `TestSupport`, which programs use that have no tests.
@@ -204,7 +204,7 @@ let package = Package(
       "DataSourceTestingTests",
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "SwappableSources", "DataSourceTesting",
+        "SwappableSources", "DataSourceTesting", "TestSupport",
       ]),
     tests(
       "FileWatchingTests",
@@ -217,28 +217,27 @@ let package = Package(
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions",
         "ObservableCollections", "SwappableSources", "FileWatching", "FileSources",
-        "DataSourceTesting", "TestHelper", "TestSupport", "TestTags",
+        "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
       "SQLiteSourcesTests",
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "FileWatching", "FileSources", "SQLSources", "SQLiteSources",
-        "DataSourceTesting", "SwappableSQLite3", "TestHelper", "TestSupport", "TestTags",
+        "DataSourceTesting", "SwappableSQLite3", "TestHelper", "TestSupport",
       ]),
     tests(
       "PostgresSourcesTests",
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "SQLSources", "PostgresSources", "DataSourceTesting", "TestHelper",
-        "TestSupport", "TestTags",
+        "TestSupport",
       ]),
     tests(
       "RemoteSourcesTests",
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "FileSources", "RemoteSources", "DataSourceTesting", "TestSupport",
-        "TestTags",
       ]),
     tests(
       "SynchronizersTests",
@@ -251,7 +250,7 @@ let package = Package(
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "FileSources", "SQLiteSources", "Synchronizers", "SynchronizerStores",
-        "DataSourceTesting", "TestHelper", "TestSupport", "TestTags",
+        "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
       "ListViewsTests",
@@ -264,7 +263,6 @@ let package = Package(
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "TerminalViews", "DataSourceTesting", "TestHelper", "TestSupport",
-        "TestTags",
       ]),
     tests(
       "GuideTests",
@@ -272,14 +270,14 @@ let package = Package(
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "ListViews",
         "Swappable", "SQLiteSources", "PostgresSources", "RemoteSources", "Synchronizers",
         "SynchronizerStores", "TerminalViews", "DataSourceTesting", "TestHelper", "TestSupport",
-        "TestTags",
       ]),
     tests(
       "LivelistTests",
       [
         "livelist", "SwappablePrimitives", "ReactiveSignals", "ObservableCollections",
-        "FileSources", "PostgresSources", "TerminalViews", "DataSourceTesting", "TestHelper",
-        "TestSupport", "TestTags",
+        "FileSources", "PostgresSources", "RemoteSources", "TerminalViews", "DataSourceTesting",
+        "TestHelper",
+        "TestSupport",
       ]),
     tests(
       "PlaygroundTests",
@@ -287,7 +285,7 @@ let package = Package(
         "SwapDemo", "OrdersDemo", "SyncDemo", "PostgresDemo", "Signals", "Properties",
         "Collections", "Differences", "Swapping", "SwapControl", "Files", "Databases", "Orders",
         "Postgres", "DifferentialSynchronization", "OneWaySynchronization", "Swappable",
-        "TerminalViews", "TestSupport", "TestTags",
+        "TerminalViews", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]

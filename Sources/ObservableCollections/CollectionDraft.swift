@@ -172,7 +172,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       updated = effective.map { updated[$0] }
     }
     if changeset.isEmpty { return }
-    let removed = runs(of: changeset.deletions).flatMap { working.elements(in: $0) }
+    let removed = changeset.deletions.runs.flatMap { working.elements(in: $0) }
     working.apply(changeset, inserted: inserted, updated: updated)
     didEdit(
       changeset, removed: removed, replaced: replaced, inserted: inserted, updated: updated)

@@ -6,10 +6,12 @@ public import ReactiveSignals
 /// A data source has one requirement: a live collection, which it feeds.
 ///
 ///     final class ClockSource: DataSource {
-///       private let contents = CollectionProperty<Int>()
+///       private let contents = ArrayDataSource<Int>()
 ///       var collection: LiveCollection<Int> { contents.collection }
 ///       func tick(_ now: Int) { contents.append(now) }
 ///     }
+///
+/// A source that reads something else publishes it through a ``SourceFeed``.
 public protocol DataSource<Element>: AnyObject, Sendable {
   /// The type of the elements. Identity and content of an element determine how changes are described.
   associatedtype Element: Differentiable & Sendable
@@ -192,7 +194,7 @@ extension DataSource {
 
 /// A live, ordered, read-only collection.
 ///
-/// A ``CollectionProperty``, an operator or a container creates it. It is the end of a data source that
+/// An ``ArrayDataSource``, an operator or a container creates it. It is the end of a data source that
 /// observers see.
 public final class LiveCollection<Element: Differentiable & Sendable>: DataSource {
   @usableFromInline package let node: Node
@@ -201,13 +203,10 @@ public final class LiveCollection<Element: Differentiable & Sendable>: DataSourc
 
   @usableFromInline
   package init(_ node: Node, upstream: [any AnyObject & Sendable] = []) {
-    self.node = node
-    self.upstream = upstream
+    (self.node, self.upstream) = (node, upstream)
   }
 
-  deinit {
-    node.leave()
-  }
+  deinit { node.leave() }
 
   /// The newest state, delivered or not.
   @inlinable package var current: StateBox<Element> { .read(node.current) }
@@ -226,7 +225,7 @@ extension DataSource {
   /// - Parameter target: The collection that follows. The binding does not keep it alive.
   /// - Returns: A handle that keeps the binding and this source alive. Releasing it ends the binding.
   public func bind(to target: some EditableDataSource<Element>) -> Disposable {
-    let follower = BindingTarget(target.property)
+    let follower = BindingTarget(target.list)
     return observe { follower.follow($0) }
   }
 }
@@ -235,11 +234,11 @@ extension DataSource {
 private final class BindingTarget<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: one call of the observer at a time accesses `written`.
 
-  private weak let target: CollectionProperty<Element>?
+  private weak let target: ArrayDataSource<Element>?
   /// The contents that the binding has written last.
   private var written: Snapshot<Element>?
 
-  init(_ target: CollectionProperty<Element>) {
+  init(_ target: ArrayDataSource<Element>) {
     self.target = target
   }
 

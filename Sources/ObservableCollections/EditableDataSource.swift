@@ -2,12 +2,12 @@ public import Diffing
 
 /// A data source that can be edited by its users.
 public protocol EditableDataSource<Element>: DataSource {
-  /// The collection that is edited.
-  var property: CollectionProperty<Element> { get }
+  /// The list that is edited.
+  var list: ArrayDataSource<Element> { get }
 }
 
 extension EditableDataSource {
-  @inlinable public var collection: LiveCollection<Element> { property.collection }
+  @inlinable public var collection: LiveCollection<Element> { list.collection }
 
   /// Edits the collection in one step. All edits in the closure are one revision and one event.
   ///
@@ -22,19 +22,19 @@ extension EditableDataSource {
   public func transaction<Result, Failure: Error>(
     _ body: (CollectionDraft<Element>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try property.transaction(body)
+    try list.transaction(body)
   }
 
   /// Appends an element.
   @inlinable
   public func append(_ element: Element) {
-    property.edit { $0.append(element) }
+    list.edit { $0.append(element) }
   }
 
   /// Appends elements, as one change.
   @inlinable
   public func append(contentsOf elements: some Collection<Element>) {
-    property.edit { $0.append(contentsOf: elements) }
+    list.edit { $0.append(contentsOf: elements) }
   }
 
   /// Inserts an element.
@@ -44,7 +44,7 @@ extension EditableDataSource {
   ///   - index: The offset of the element after the insertion, in `0...count`.
   @inlinable
   public func insert(_ element: Element, at index: Int) {
-    property.edit { $0.insert(element, at: index) }
+    list.edit { $0.insert(element, at: index) }
   }
 
   /// Inserts elements, as one change.
@@ -54,7 +54,7 @@ extension EditableDataSource {
   ///   - index: The offset of the first new element after the insertion, in `0...count`.
   @inlinable
   public func insert(contentsOf elements: some Collection<Element>, at index: Int) {
-    property.edit { $0.insert(contentsOf: elements, at: index) }
+    list.edit { $0.insert(contentsOf: elements, at: index) }
   }
 
   /// Removes the element at an offset.
@@ -64,7 +64,7 @@ extension EditableDataSource {
   @inlinable
   @discardableResult
   public func remove(at index: Int) -> Element {
-    property.edit { $0.remove(at: index) }
+    list.edit { $0.remove(at: index) }
   }
 
   /// Returns the offset of the first element with an identity, or `nil` if there is none.
@@ -76,7 +76,7 @@ extension EditableDataSource {
   /// - Complexity: O(log n) for an identity that occurs once. The first search takes O(n).
   @inlinable
   public func firstIndex(identifiedBy identifier: Element.DifferenceIdentifier) -> Int? {
-    property.firstOffset(identifiedBy: identifier)
+    list.firstOffset(identifiedBy: identifier)
   }
 
   /// Removes the first element with an identity.
@@ -86,7 +86,7 @@ extension EditableDataSource {
   @inlinable
   @discardableResult
   public func remove(identifiedBy identifier: Element.DifferenceIdentifier) -> Element? {
-    property.edit { $0.remove(identifiedBy: identifier) }
+    list.edit { $0.remove(identifiedBy: identifier) }
   }
 
   /// Removes elements, as one change.
@@ -94,7 +94,7 @@ extension EditableDataSource {
   /// - Parameter range: The offsets of the elements to remove, within `0..<count`.
   @inlinable
   public func removeSubrange(_ range: Range<Int>) {
-    property.edit { $0.removeSubrange(range) }
+    list.edit { $0.removeSubrange(range) }
   }
 
   /// Removes all elements that satisfy a predicate, as one change.
@@ -102,7 +102,7 @@ extension EditableDataSource {
   public func removeAll<Failure: Error>(
     where shouldBeRemoved: (Element) throws(Failure) -> Bool
   ) throws(Failure) {
-    try property.transaction { (draft) throws(Failure) in
+    try list.transaction { (draft) throws(Failure) in
       try draft.removeAll(where: shouldBeRemoved)
     }
   }
@@ -110,7 +110,7 @@ extension EditableDataSource {
   /// Removes all elements.
   @inlinable
   public func removeAll() {
-    property.edit { $0.removeAll() }
+    list.edit { $0.removeAll() }
   }
 
   /// Moves an element.
@@ -120,7 +120,7 @@ extension EditableDataSource {
   ///   - destination: The offset of the element after the move, in `0..<count`.
   @inlinable
   public func move(from source: Int, to destination: Int) {
-    property.edit { $0.move(from: source, to: destination) }
+    list.edit { $0.move(from: source, to: destination) }
   }
 
   /// Changes an element in place. This is an update, or nothing if the element is equal afterwards.
@@ -133,7 +133,7 @@ extension EditableDataSource {
   public func update<Failure: Error>(
     at index: Int, _ body: (inout Element) throws(Failure) -> Void
   ) throws(Failure) {
-    try property.transaction { (draft) throws(Failure) in try draft.update(at: index, body) }
+    try list.transaction { (draft) throws(Failure) in try draft.update(at: index, body) }
   }
 
   /// Changes the first element with an identity in place.
@@ -150,7 +150,7 @@ extension EditableDataSource {
     identifiedBy identifier: Element.DifferenceIdentifier,
     _ body: (inout Element) throws(Failure) -> Void
   ) throws(Failure) -> Bool {
-    try property.transaction { (draft) throws(Failure) in
+    try list.transaction { (draft) throws(Failure) in
       try draft.update(identifiedBy: identifier, body)
     }
   }
@@ -158,13 +158,13 @@ extension EditableDataSource {
   /// Replaces all elements. The change is the difference: elements of the same identity are kept.
   @inlinable
   public func replace(with elements: some Sequence<Element>) {
-    property.edit { $0.replace(with: elements) }
+    list.edit { $0.replace(with: elements) }
   }
 
   /// The newest committed element at an offset. Setting it is an update, even if the identity differs.
   @inlinable
   public subscript(index: Int) -> Element {
     get { snapshot[index] }
-    set { property.edit { $0[index] = newValue } }
+    set { list.edit { $0[index] = newValue } }
   }
 }

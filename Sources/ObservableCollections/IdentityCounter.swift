@@ -16,7 +16,7 @@ package struct IdentityCounter<Element: Differentiable & Sendable> {
   private let isWord =
     MemoryLayout<Element.DifferenceIdentifier>.size == 8 && Element.hasBitwiseIdentity
   private let seed = UInt64.random(in: .min ... .max)
-  private var known = HashSet64()
+  private var known: Set<UInt64> = []
   private var repeated: [UInt64: Repeated] = [:]
   /// The hash of the identity that the diagnostic names, as long as it occurs more than once.
   private var told: UInt64?
@@ -87,16 +87,19 @@ package struct IdentityCounter<Element: Differentiable & Sendable> {
 
   private mutating func remove(_ element: Element) {
     let hash = hash(of: element)
-    guard let entry = repeated[hash] else { return known.remove(hash) }
+    guard let entry = repeated[hash] else {
+      known.remove(hash)
+      return
+    }
     repeated[hash]?.count -= 1
     if entry.count == 2 { repeated[hash] = nil }
   }
 
   private mutating func add(_ elements: some Collection<Element>) {
-    known.reserveCapacity(elements.count)
+    known.reserveCapacity(known.count + elements.count)
     for element in elements {
       let hash = hash(of: element)
-      if known.insert(hash) { continue }
+      if known.insert(hash).inserted { continue }
       repeated[hash, default: Repeated(identifier: element.differenceIdentifier, count: 1)].count +=
         1
       // The first one, so the diagnostic is the same each time.
@@ -130,68 +133,5 @@ package struct IdentityCounter<Element: Differentiable & Sendable> {
     }
     let mixed = (word ^ seed) &* 0x9E37_79B9_7F4A_7C15
     return mixed ^ mixed >> 32
-  }
-}
-
-/// A set of hashes, with open addressing and linear probing.
-package struct HashSet64: Sendable {
-  /// The hashes. A free slot is 0.
-  private var slots: ContiguousArray<UInt64> = []
-  private var count = 0
-
-  package init() {}
-
-  package mutating func reserveCapacity(_ capacity: Int) {
-    if 2 * capacity > slots.count { grow(to: capacity) }
-  }
-
-  /// Inserts a hash.
-  ///
-  /// - Returns: `false` if the set already contains it.
-  package mutating func insert(_ number: UInt64) -> Bool {
-    if 2 * (count + 1) > slots.count { grow(to: max(16, 2 * count)) }
-    let slot = slot(of: number)
-    guard slots[slot] == 0 else { return false }
-    slots[slot] = HashSet64.stored(number)
-    count += 1
-    return true
-  }
-
-  package mutating func remove(_ number: UInt64) {
-    guard !slots.isEmpty else { return }
-    var free = slot(of: number)
-    guard slots[free] != 0 else { return }
-    count -= 1
-    // Move displaced hashes back, so no probe ends too early.
-    let mask = slots.count - 1
-    var next = free
-    while true {
-      next = (next + 1) & mask
-      guard slots[next] != 0 else { break }
-      let home = Int(truncatingIfNeeded: slots[next]) & mask
-      if (next - home) & mask >= (next - free) & mask {
-        slots[free] = slots[next]
-        free = next
-      }
-    }
-    slots[free] = 0
-  }
-
-  private static func stored(_ number: UInt64) -> UInt64 { number == 0 ? 1 : number }
-
-  private func slot(of number: UInt64) -> Int {
-    let number = HashSet64.stored(number)
-    let mask = slots.count - 1
-    var slot = Int(truncatingIfNeeded: number) & mask
-    while slots[slot] != 0, slots[slot] != number { slot = (slot + 1) & mask }
-    return slot
-  }
-
-  private mutating func grow(to capacity: Int) {
-    var size = 32
-    while size < 2 * capacity { size *= 2 }
-    let old = slots
-    slots = ContiguousArray(repeating: 0, count: size)
-    for number in old where number != 0 { slots[slot(of: number)] = number }
   }
 }

@@ -7,13 +7,17 @@ package import SwappablePrimitives
 ///       do {
 ///         feed.publish(.whole(try await departures()))
 ///       } catch {
-///         feed.show(.failed(SourceError(code: "unreachable", message: "\(error)")))
+///         // A read that was canceled belongs to a source that is released.
+///         if !Task.isCancelled {
+///           feed.show(.failed(SourceError(code: "unreachable", message: "\(error)")))
+///         }
 ///         throw error
 ///       }
 ///     }
 ///
 /// One read runs at a time. A request that arrives meanwhile leads to one more read. A read that throws an error is
-/// repeated after a pause, which grows with each failure. A request does not wait for the end of the pause.
+/// repeated after a pause, which grows with each failure. A request does not wait for the end of the pause. A read that
+/// never ends blocks all later ones, so give it a timeout.
 ///
 /// The closure must not retain the owner of the loop. The release of the loop cancels the read that runs, and all that
 /// would follow. All methods can be called from any thread.
@@ -34,8 +38,10 @@ public final class ReadLoop: Sendable {
   /// Creates a loop that does not read yet.
   ///
   /// - Parameters:
-  ///   - interval: The pause between two reads, or `nil` to read only when ``request()`` is called.
-  ///   - backoff: The pauses after reads that have failed one after another.
+  ///   - interval: The pause between the end of a read and the next one, more than zero, or `nil` to read only when
+  ///     ``request()`` is called.
+  ///   - backoff: The pauses after reads that have failed one after another. They replace the interval, also if they are
+  ///     shorter.
   ///   - clock: The clock that measures the pauses.
   ///   - read: A closure that reads and publishes. If it throws an error, it is called again.
   public convenience init(
@@ -43,6 +49,9 @@ public final class ReadLoop: Sendable {
     clock: some Clock<Duration> = ContinuousClock(),
     read: @escaping @Sendable () async throws -> Void
   ) {
+    if let interval {
+      precondition(interval > .zero, "the interval must be more than 0, but is \(interval)")
+    }
     let queue = DispatchQueue(label: "swappable.read-loop")
     let clock = AnyClock(clock)
     self.init(queue: queue, timer: QueueTimer(queue: queue, clock: clock), clock: clock)
@@ -168,8 +177,9 @@ public final class ReadLoop: Sendable {
     every interval: Duration?, _ backoff: Backoff,
     _ body: @escaping @Sendable () async throws -> Void
   ) {
+    // A pause may end after a request has led to a read.
+    guard beginRead() else { return }
     let task = Task { [weak self] in
-      guard self?.beginRead() ?? false else { return }
       do {
         try await body()
         self?.noteResult(isFailure: false)

@@ -18,6 +18,8 @@ public import Diffing
 ///       }
 ///     }
 ///
+/// A ``ReadLoop`` decides when to read. The guide "Write your own data source" has a whole source.
+///
 /// The contents and the status change in one step. If several elements have one identity, a diagnostic of the status names
 /// it. The location, the mode and the reads appear in explanations of the source.
 ///
@@ -49,7 +51,7 @@ public final class SourceFeed<Element: Differentiable & Sendable>: @unchecked Se
   /// The list that the feed writes.
   public var collection: LiveCollection<Element> { contents.collection }
 
-  private let contents: CollectionProperty<Element>
+  private let contents: ArrayDataSource<Element>
   private var identities = IdentityCounter<Element>()
   /// The diagnostics of the last publication, without that of duplicate identities.
   private var diagnostics: [SourceStatus.Diagnostic] = []
@@ -64,7 +66,7 @@ public final class SourceFeed<Element: Differentiable & Sendable>: @unchecked Se
     of source: (some DataSource<Element>).Type, location: String? = nil,
     status: SourceStatus = .idle
   ) {
-    contents = CollectionProperty(status: status)
+    contents = ArrayDataSource(status: status)
     collection.describe(as: source, location: location)
   }
 

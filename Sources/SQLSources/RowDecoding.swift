@@ -156,10 +156,6 @@ private struct ElementsContainer<Row: SQLRow>: UnkeyedDecodingContainer {
   let elements: [Row.Value]
   var currentIndex = 0
 
-  init(decoder: ColumnDecoder<Row>, elements: [Row.Value]) {
-    (self.decoder, self.elements) = (decoder, elements)
-  }
-
   var codingPath: [any CodingKey] { decoder.codingPath }
   var count: Int? { elements.count }
   var isAtEnd: Bool { currentIndex >= elements.count }

@@ -211,7 +211,7 @@ package struct SortKeyWriter: ~Copyable {
   }
 
   private mutating func addEscaped(_ content: UnsafeRawBufferPointer) {
-    if contains(0, in: content) {
+    if content.contains(0) {
       for byte in content {
         bytes.append(byte)
         if byte == 0 { bytes.append(255) }

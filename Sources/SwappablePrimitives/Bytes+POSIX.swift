@@ -11,9 +11,3 @@
 package func compareBytes(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, count: Int) -> Int {
   Int(memcmp(left, right, count))
 }
-
-/// Returns a Boolean value that indicates whether bytes contain a byte.
-@usableFromInline
-package func contains(_ byte: UInt8, in bytes: UnsafeRawBufferPointer) -> Bool {
-  bytes.baseAddress.map { memchr($0, Int32(byte), bytes.count) != nil } ?? false
-}

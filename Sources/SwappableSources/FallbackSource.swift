@@ -133,7 +133,7 @@ private final class FallbackControl<Element: Differentiable & Sendable>: Sendabl
   let latestChoice = Property<Choice?>(nil)
   private let sources: [any DataSource<Element>]
   /// An empty collection that the container shows until a source has loaded.
-  private let placeholder = CollectionProperty<Element>(status: .idle)
+  private let placeholder = ArrayDataSource<Element>(status: .idle)
   /// Measures the time since the fallback source was created.
   private let clock: AnyClock
   private let state: Locked<State>

@@ -7,8 +7,9 @@ import SwappablePrimitives
 ///
 /// Each input is handled under the lock of the container's domain. The steps of the decision are taken
 /// there as well, so commits happen in the order of the decisions. The actions follow after the lock is
-/// released, because they call sources, observers and comparisons of elements. The executor itself
-/// decides nothing.
+/// released, because they call sources, observers and comparisons of elements. Observers receive the commits in the same
+/// order, whichever thread delivers them (T3). The executor decides nothing, except that a group may end before the machine
+/// learns of it (action `supersede`).
 final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @unchecked Sendable {
   // Sendable: the domain's lock guards the variables, and `root` is constant.
 
@@ -174,7 +175,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
       SourceAttachment<Element>.cast(attachment).adopt(.cast(new))
     case .share(let new, let staged):
       SourceAttachment<Element>.cast(new).share(.cast(staged))
-    case .hold(let attachment, let contents, let changeset, let reason):
+    case .setPendingChange(let attachment, let contents, let changeset, let reason):
       let old = StateBox<Element>.read(root.committed(&state)).state
       let new = StateBox<Element>.read(contents.box).state
       let change = CollectionChange(
@@ -192,7 +193,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
           }
         }, onReject: attachment.handle.cancel)
       replaced += setPendingChange(pending, [], &state)
-    case .release:
+    case .clearPendingChange:
       replaced += setPendingChange(nil, [], &state)
     case .beginDifference(let attachment):
       // From now on, a flush waits: changes of the shown source are not committed.
@@ -236,8 +237,9 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
       let attachment = SourceAttachment<Element>.cast(attachment)
       if let group = attachment.group {
         group.receive(report, of: attachment)
-      } else if report == .isRefused {
-        attachment.handle.hold()
+      } else {
+        // Of a swap that is alone, only a refusal is reported.
+        attachment.handle.noteRefusal()
       }
     case .resolve(let attachment, let outcome):
       let attachment = SourceAttachment<Element>.cast(attachment)
@@ -295,19 +297,13 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
           CollectionState(
             first.snapshot, revision: 0, status: first.status, hasLoaded: first.hasLoaded)))
     }
-    var contents = SwapContents(box)
+    let contents = SwapContents(box)
     // If the source has loaded, the machine ignores the answer.
     let isDerived =
       contents.readiness != .loaded
       && shown.map {
         DependencyGraph.isDerived(node, from: SourceAttachment<Element>.cast($0).node)
       } ?? false
-    // There are no good contents to protect from the failure: both sources load later.
-    if isDerived, case .failed = contents.readiness,
-      !withLock({ StateBox<Element>.read(root.committed(&$0)).state.hasLoaded })
-    {
-      contents = SwapContents(box, .loading)
-    }
     root.domain.pause(at: .swapAttached)
     return .attached(attachment, contents, isDerivedFromShown: isDerived)
   }

@@ -59,16 +59,22 @@ extension SwapStateMachine {
       }
       return
     }
-    let pending = swap.pendingOfStaged
-    self.swap?.pendingOfStaged = []
+    let pending = swap.withheldOfStaged
+    self.swap?.withheldOfStaged = []
     if isFirst {
       // The container has begun with the contents, loaded or not: there is nothing to protect.
+      hasLoaded = contents.readiness == .loaded
       replay(pending, &decision)
       decision.actions.append(.resolve(attachment, .swapped))
       (shown, self.swap) = (attachment, nil)
     } else {
       discard(pending, &decision)
-      evaluateReadiness(pending.last?.contents ?? contents, mayWait: !isDerived, &decision)
+      var latest = contents.updated(by: pending)
+      // Nothing good is shown that the failure could replace: both sources load later (S4).
+      if isDerived, !hasLoaded, case .failed = latest.readiness {
+        latest = SwapContents(latest.box, .loading, latest.tickets)
+      }
+      evaluateReadiness(latest, mayWait: !isDerived, &decision)
     }
   }
 
@@ -78,7 +84,7 @@ extension SwapStateMachine {
     if attachment == shown {
       switch swap?.phase {
       case .comparing, .agreed:
-        swap?.pendingOfShown.append(update)
+        swap?.withheldOfShown.append(update)
       case .held(let contents):
         replay([update], &decision)
         askAgain(contents, &decision)
@@ -88,7 +94,7 @@ extension SwapStateMachine {
     } else if attachment == swap?.staged {
       switch swap?.phase {
       case .attaching, .comparing, .agreed:
-        swap?.pendingOfStaged.append(update)
+        swap?.withheldOfStaged.append(update)
       case .loading:
         evaluateReadiness(update.contents, mayWait: true, &decision)
       case .held(let contents):
@@ -98,6 +104,7 @@ extension SwapStateMachine {
         break
       }
     }
+    // Otherwise, the source was left, and a late update is dropped (S3).
   }
 
   mutating func compared(
@@ -128,14 +135,14 @@ extension SwapStateMachine {
     mayHold: Bool, _ decision: inout Decision
   ) {
     let staged = swap.staged
-    if mayHold, swap.pendingOfShown.isEmpty, swap.pendingOfStaged.isEmpty {
-      decision.steps.append(.hold(staged, contents, difference, reason: reason))
+    if mayHold, swap.withheldOfShown.isEmpty, swap.withheldOfStaged.isEmpty {
+      decision.steps.append(.setPendingChange(staged, contents, difference, reason: reason))
       decision.actions += [.deliver, .report(staged, .isRefused)]
       endDifference(of: staged, &decision)
       self.swap?.phase = .held(contents)
       return
     }
-    let latest = hold(swap, contents, &decision)
+    let latest = resumeBoth(swap, contents, &decision)
     if case .failed(let error) = latest.readiness {
       abandon(.failed(error), &decision)
       endDifference(of: staged, &decision)
@@ -171,13 +178,13 @@ extension SwapStateMachine {
   mutating func steppedBack(_ attachment: SwapAttachment, _ decision: inout Decision) {
     guard let swap, swap.staged == attachment, case .agreed(let contents, _) = swap.phase
     else { return }
-    decision.steps.append(.release)
-    let latest = hold(swap, contents, &decision)
+    decision.steps.append(.clearPendingChange)
+    let latest = resumeBoth(swap, contents, &decision)
     decision.actions.append(.deliver)
     endDifference(of: attachment, &decision)
     if case .failed(let error) = latest.readiness {
       abandon(.failed(error), &decision)
-    } else if !swap.pendingOfShown.isEmpty || !swap.pendingOfStaged.isEmpty {
+    } else if !swap.withheldOfShown.isEmpty || !swap.withheldOfStaged.isEmpty {
       decision.actions.append(.report(attachment, .hasChanged))
     }
   }
@@ -254,16 +261,16 @@ extension SwapStateMachine {
     }
   }
 
-  /// Holds a swap whose difference is not shown: both sources go on.
+  /// Holds a swap whose difference is not shown: the updates of both sources that were withheld pass, and both go on.
   ///
   /// - Returns: The latest contents of the new source.
-  private mutating func hold(
+  private mutating func resumeBoth(
     _ swap: Swap, _ contents: SwapContents, _ decision: inout Decision
   ) -> SwapContents {
-    replay(swap.pendingOfShown, &decision)
-    if !swap.pendingOfStaged.isEmpty { decision.actions.append(.discardContents(contents)) }
-    discard(swap.pendingOfStaged, &decision)
-    let latest = contents.updated(by: swap.pendingOfStaged)
+    replay(swap.withheldOfShown, &decision)
+    if !swap.withheldOfStaged.isEmpty { decision.actions.append(.discardContents(contents)) }
+    discard(swap.withheldOfStaged, &decision)
+    let latest = contents.updated(by: swap.withheldOfStaged)
     self.swap = Swap(swap.staged, .held(latest))
     return latest
   }
@@ -274,12 +281,16 @@ extension SwapStateMachine {
     _ decision: inout Decision
   ) {
     // Transactions over the old source end with this commit, because the rest of them may be shown elsewhere.
-    let tickets = tickets + contents.tickets + swap.pendingOfShown.flatMap(\.tickets)
+    let tickets = tickets + contents.tickets + swap.withheldOfShown.flatMap(\.tickets)
     decision.steps.append(.show(contents, difference, tickets))
-    if !swap.pendingOfStaged.isEmpty { decision.steps.append(.replay(swap.pendingOfStaged)) }
+    if !swap.withheldOfStaged.isEmpty { decision.steps.append(.replay(swap.withheldOfStaged)) }
     if let shown { decision.actions.append(.leave(shown)) }
-    discard(swap.pendingOfShown, &decision)
+    discard(swap.withheldOfShown, &decision)
     decision.actions.append(.deliver)
+    let isLoaded = ([contents] + swap.withheldOfStaged.map(\.contents)).contains {
+      $0.readiness == .loaded
+    }
+    hasLoaded = hasLoaded || isLoaded
     (shown, self.swap) = (swap.staged, nil)
   }
 
@@ -294,23 +305,24 @@ extension SwapStateMachine {
     guard let swap else { return }
     self.swap = nil
     decision.actions += [.leave(swap.staged), .resolve(swap.staged, outcome)]
-    discard(swap.pendingOfStaged, &decision)
+    discard(swap.withheldOfStaged, &decision)
     if let contents = swap.phase.contents {
       // Its change may be the pending one.
-      decision.steps.append(.release)
+      decision.steps.append(.clearPendingChange)
       decision.actions += [.discardContents(contents), .deliver]
     }
     if isClosed {
-      discard(swap.pendingOfShown, &decision)
+      discard(swap.withheldOfShown, &decision)
     } else {
-      replay(swap.pendingOfShown, &decision)
+      replay(swap.withheldOfShown, &decision)
     }
     if case .agreed = swap.phase { endDifference(of: swap.staged, &decision) }
   }
 
   /// Commits updates of the shown source.
-  private func replay(_ updates: [SwapUpdate], _ decision: inout Decision) {
+  private mutating func replay(_ updates: [SwapUpdate], _ decision: inout Decision) {
     guard !updates.isEmpty else { return }
+    if updates.contains(where: { $0.contents.readiness == .loaded }) { hasLoaded = true }
     decision.steps.append(.replay(updates))
     decision.actions.append(.deliver)
   }

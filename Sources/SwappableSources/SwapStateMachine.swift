@@ -4,7 +4,7 @@ package import ReactiveSignals
 
 /// The decisions of a container: which source it shows, and how each swap ends.
 ///
-/// The machine is a pure value. It receives an ``Input``, moves to its next ``State``, and returns a
+/// The machine is a pure value. It receives an ``Input``, moves to its next state, and returns a
 /// ``Decision``: the steps to take under the lock, and the actions to perform after it. The machine
 /// knows nothing of locks, threads or nodes; ``SwapExecutor`` does. Each kind of input has a function that
 /// handles it in all states, so the functions together are the table of transitions.
@@ -13,11 +13,11 @@ package import ReactiveSignals
 /// loaded, and then *compares* it with the shown contents. From the moment that the
 /// comparison begins, updates of both sources are pending: if the swap commits, the updates of the new
 /// source are applied and the updates of the old source are discarded. If the swap is abandoned, it is
-/// the other way around (rules S3 and S4 of the event contract).
+/// the other way around (rules S3 and S4 of the guide EventContract).
 ///
-/// The way of a swap to a loaded source: `swapped` → action `attach` → input `attached` → action
+/// The way of a swap to a loaded source: input `swap` → action `attach` → input `attached` → action
 /// `computeDifference` → input `compared` → step `show` → action `deliver`. If the source has not loaded yet, the phase
-/// after `attached` is `loading`. An input `updated` that shows a loaded source then leads to `computeDifference`.
+/// after `attached` is `loading`. An input `update` that shows a loaded source then leads to `computeDifference`.
 ///
 /// If the swap's guard refuses the difference, the swap is `held`: both sources are live, and the old
 /// one is shown. An update of either one leads to `computeDifference` again, and the guard is asked again (rule G1).
@@ -30,12 +30,16 @@ package struct SwapStateMachine {
   package internal(set) var shown: SwapAttachment?
   /// The swap that is open.
   package internal(set) var swap: Swap?
+  /// A Boolean value that indicates whether good contents were ever shown.
+  package internal(set) var hasLoaded: Bool
   /// A Boolean value that indicates whether the container was released. Then no source is shown, and no swap is open.
   package internal(set) var isClosed: Bool
 
   /// Creates a machine, which shows nothing if it is not created in another state.
-  package init(shown: SwapAttachment? = nil, swap: Swap? = nil, isClosed: Bool = false) {
-    (self.shown, self.swap, self.isClosed) = (shown, swap, isClosed)
+  package init(
+    shown: SwapAttachment? = nil, swap: Swap? = nil, hasLoaded: Bool = false, isClosed: Bool = false
+  ) {
+    (self.shown, self.swap, self.hasLoaded, self.isClosed) = (shown, swap, hasLoaded, isClosed)
   }
 
   /// A swap that is open.
@@ -45,16 +49,16 @@ package struct SwapStateMachine {
     package internal(set) var phase: Phase
     /// Updates of the shown source, while the difference is being computed or not committed yet. Otherwise, the shown
     /// source is live.
-    package internal(set) var pendingOfShown: [SwapUpdate]
+    package internal(set) var withheldOfShown: [SwapUpdate]
     /// Updates of the new source, while it is being attached, and in the same phases.
-    package internal(set) var pendingOfStaged: [SwapUpdate]
+    package internal(set) var withheldOfStaged: [SwapUpdate]
 
     package init(
-      _ staged: SwapAttachment, _ phase: Phase, pendingOfShown: [SwapUpdate] = [],
-      pendingOfStaged: [SwapUpdate] = []
+      _ staged: SwapAttachment, _ phase: Phase, withheldOfShown: [SwapUpdate] = [],
+      withheldOfStaged: [SwapUpdate] = []
     ) {
       (self.staged, self.phase) = (staged, phase)
-      (self.pendingOfShown, self.pendingOfStaged) = (pendingOfShown, pendingOfStaged)
+      (self.withheldOfShown, self.withheldOfStaged) = (withheldOfShown, withheldOfStaged)
     }
   }
 
@@ -136,9 +140,9 @@ package struct SwapStateMachine {
     /// Give the handle of a staged attachment to a new attachment of the same collection.
     case share(SwapAttachment, with: SwapAttachment)
     /// Publish the change of an attachment as the pending one, with the reason why the guard has refused it.
-    case hold(SwapAttachment, SwapContents, Changeset?, reason: String)
+    case setPendingChange(SwapAttachment, SwapContents, Changeset?, reason: String)
     /// No change is pending any longer.
-    case release
+    case clearPendingChange
     /// From now on, a flush waits for the difference of this attachment.
     case beginDifference(SwapAttachment)
     /// From now on, a flush no longer waits for it.

@@ -3,6 +3,7 @@ import Dispatch
 import ReactiveSignals
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 /// A receiver that logs all calls.
@@ -143,7 +144,7 @@ extension DemandQueue<LatestValue<Int>> {
   }
 }
 
-@Suite struct DemandQueueConcurrencyTests {
+@Suite(.tags(.concurrency)) struct DemandQueueConcurrencyTests {
   @Test func eachItemIsTakenOnceAndNeverTwoAtATime() {
     let taker = Taker()
     let queue = DemandQueue(.everything, taker.receiver())

@@ -5,6 +5,7 @@
   import ObservableCollections
   import ReactiveSignals
   import SwappablePrimitives
+  import TestTags
   import Testing
 
   /// A subscriber that logs all calls.
@@ -62,14 +63,14 @@
 
   /// A source that loads when it is started.
   private final class IdleSource: DataSource {
-    let contents = CollectionProperty<Int>(status: .idle)
+    let contents = ArrayDataSource<Int>(status: .idle)
     var collection: LiveCollection<Int> { contents.collection }
 
     func start() { contents.publish([1], status: .loaded) }
   }
 
   /// The requirements of Combine for publishers.
-  @Suite struct PublisherTests {
+  @Suite(.tags(.concurrency)) struct PublisherTests {
     private let held = Held()
 
     private func taker(
@@ -277,7 +278,7 @@
     }
 
     @Test func eventsThatWaitBecomeOneAndThoseThatComeToNothingTakeNoDemand() {
-      let items = CollectionProperty([1])
+      let items = ArrayDataSource([1])
       let held = held
       let taker = Taker<CollectionEvent<Int>> {
         held.subscription = $0
@@ -311,7 +312,7 @@
     }
 
     @Test func snapshotsBringTheNewest() {
-      let items = CollectionProperty([1])
+      let items = ArrayDataSource([1])
       let held = held
       let taker = Taker<Snapshot<Int>> {
         held.subscription = $0

@@ -145,7 +145,7 @@ private final class Faulty: DataSource {
   let truth = Locked<[TestElement]>([1, 2, 3])
   private let fault: Fault
   private let hasStarted = Locked(false)
-  private let contents = CollectionProperty<TestElement>(status: .idle)
+  private let contents = ArrayDataSource<TestElement>(status: .idle)
   private let error = SourceError(code: "spoilt", message: "the truth is spoilt")
 
   var collection: LiveCollection<TestElement> { contents.collection }

@@ -151,7 +151,7 @@ private final class Rebuilt: Sendable {
   let collection: LiveCollection<TestElement>
 
   init(_ source: any DataSource<TestElement>) {
-    let output = CollectionProperty<TestElement>()
+    let output = ArrayDataSource<TestElement>()
     let observation = source.observe { event in
       output.removeAll()
       output.replace(with: passing(event.snapshot))

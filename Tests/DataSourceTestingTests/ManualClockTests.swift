@@ -1,9 +1,10 @@
 import DataSourceTesting
 import ReactiveSignals
 import SwappablePrimitives
+import TestTags
 import Testing
 
-@Suite struct ManualClockTests {
+@Suite(.tags(.concurrency)) struct ManualClockTests {
   private let clock = ManualClock()
 
   @Test func `a clock does not advance by itself`() {

@@ -67,7 +67,7 @@ import Testing
   func `a tick may have any duration`(tick: Duration) throws {
     let marbles = Marbles(tick: tick)
     let input = marbles.input("abcdefghij|")
-    let late = input.debounce(for: tick * 3, clock: marbles.clock)
+    let late = input.debounced(for: tick * 3, clock: marbles.clock)
     let (plain, debounced) = (marbles.record(input), marbles.record(late))
     marbles.play()
     try plain.check("abcdefghij|")

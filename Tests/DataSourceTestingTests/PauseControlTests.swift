@@ -3,9 +3,11 @@ import Dispatch
 import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
+import TestSupport
+import TestTags
 import Testing
 
-@Suite struct PauseControlTests {
+@Suite(.tags(.concurrency)) struct PauseControlTests {
   private let control = PauseControl()
 
   /// Runs something on a thread of its own.
@@ -23,7 +25,7 @@ import Testing
   }
 
   @Test func `a committed change is held before it is delivered`() throws {
-    let source = CollectionProperty([1], pauseHook: control.hook)
+    let source = ArrayDataSource([1], pauseHook: control.hook)
     let recorder = RecordingObserver(source)
     let pause = control.arm(.committed)
     let done = start { source.append(2) }
@@ -41,7 +43,7 @@ import Testing
   }
 
   @Test func `the second arrival is held on request`() throws {
-    let source = CollectionProperty([1], pauseHook: control.hook)
+    let source = ArrayDataSource([1], pauseHook: control.hook)
     let pause = control.arm(.published, arrival: 2)
     let recorder = RecordingObserver(source)
     source.append(2)
@@ -55,7 +57,7 @@ import Testing
   }
 
   @Test func `only the given thread is held`() throws {
-    let source = CollectionProperty([1], pauseHook: control.hook)
+    let source = ArrayDataSource([1], pauseHook: control.hook)
     let other = Locked<Pause?>(nil)
     let isArmed = DispatchSemaphore(value: 0)
     let mayGoOn = DispatchSemaphore(value: 0)
@@ -78,7 +80,7 @@ import Testing
   }
 
   @Test func `a pause that is released beforehand holds no thread`() {
-    let source = CollectionProperty([1], pauseHook: control.hook)
+    let source = ArrayDataSource([1], pauseHook: control.hook)
     control.arm(.committed).release()
     _ = control.arm(.delivered)
     control.releaseAll()

@@ -1,11 +1,12 @@
 import DataSourceTesting
 import Diffing
 import ObservableCollections
+import TestSupport
 import Testing
 
 @Suite struct RandomEditorTests {
   private func run(seed: UInt64, kinds: [RandomEdit] = RandomEdit.allCases) throws -> [Changeset] {
-    let source = CollectionProperty<TestElement>()
+    let source = ArrayDataSource<TestElement>()
     let recorder = RecordingObserver(source, seed: seed)
     var editor = RandomEditor<TestElement>(seed: seed, kinds: kinds)
     for _ in 0..<100 { try editor.step(source) }
@@ -34,7 +35,7 @@ import Testing
   }
 
   @Test func editsThatCancelOutAreNoEvents() throws {
-    let source = CollectionProperty<TestElement>([1, 2, 3])
+    let source = ArrayDataSource<TestElement>([1, 2, 3])
     let recorder = RecordingObserver(source)
     var editor = RandomEditor<TestElement>(seed: 3, kinds: [.cancelOut, .writeEqual])
     for _ in 0..<50 { try editor.step(source) }
@@ -42,7 +43,7 @@ import Testing
   }
 
   @Test func `identities are unique if duplicates are not allowed`() throws {
-    let source = CollectionProperty<TestElement>()
+    let source = ArrayDataSource<TestElement>()
     var editor = RandomEditor<TestElement>(seed: 5, allowsDuplicates: false)
     for _ in 0..<200 {
       try editor.step(source)

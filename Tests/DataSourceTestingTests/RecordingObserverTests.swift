@@ -4,9 +4,10 @@ import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 import Synchronization
+import TestTags
 import Testing
 
-@Suite struct RecordingObserverTests {
+@Suite(.tags(.concurrency)) struct RecordingObserverTests {
   private typealias Event = CollectionEvent<TestElement>
 
   private func change(
@@ -126,7 +127,7 @@ import Testing
   }
 
   @Test func `contents that differ from the source break E4`() {
-    let source = CollectionProperty<TestElement>([1])
+    let source = ArrayDataSource<TestElement>([1])
     let recorder = RecordingObserver(source, seed: 42)
     recorder.dispose()
     source.append(2)
@@ -144,7 +145,7 @@ import Testing
   }
 
   @Test func `contents of the right length that differ are no number instead of the same one`() {
-    let source = CollectionProperty<TestElement>([1, 2])
+    let source = ArrayDataSource<TestElement>([1, 2])
     let recorder = RecordingObserver(source, seed: 42)
     recorder.dispose()
     source.move(from: 0, to: 1)
@@ -177,7 +178,7 @@ import Testing
   }
 
   @Test func `a revision missed at the end breaks E2`() {
-    let source = CollectionProperty<TestElement>([1])
+    let source = ArrayDataSource<TestElement>([1])
     let recorder = RecordingObserver(source)
     recorder.dispose()
     source.append(2)
@@ -198,7 +199,7 @@ import Testing
   }
 
   @Test func `older events are dropped above the limit`() throws {
-    let source = CollectionProperty<TestElement>()
+    let source = ArrayDataSource<TestElement>()
     let recorder = RecordingObserver(source, checksReplay: .atEnd, keeps: 3)
     for id in 0..<10 { source.append(TestElement(id)) }
     #expect(recorder.events.map(\.revision) == [8, 9, 10])
@@ -209,7 +210,7 @@ import Testing
   // MARK: Waiting
 
   @Test func `a recorder waits for events of other threads`() async throws {
-    let source = CollectionProperty<TestElement>()
+    let source = ArrayDataSource<TestElement>()
     let recorder = RecordingObserver(source)
     let editing = Task.detached { for id in 0..<100 { source.append(TestElement(id)) } }
     try await recorder.wait(forEvents: 50)
@@ -220,7 +221,7 @@ import Testing
   }
 
   @Test func `waiting ends at the timeout with a description of the contents`() async {
-    let source = CollectionProperty<TestElement>([7])
+    let source = ArrayDataSource<TestElement>([7])
     let recorder = RecordingObserver(source)
     let timeout = await #expect(throws: TimeoutError.self) {
       try await recorder.wait(forEvents: 2, timeout: .milliseconds(1))
@@ -234,14 +235,14 @@ import Testing
   }
 
   @Test func `waiting ends when the task is canceled`() async {
-    let recorder = RecordingObserver(CollectionProperty<TestElement>())
+    let recorder = RecordingObserver(ArrayDataSource<TestElement>())
     let task = Task { try await recorder.wait(forEvents: 2) }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
   @Test func `merged changes may skip revisions`() async throws {
-    let source = CollectionProperty<TestElement>()
+    let source = ArrayDataSource<TestElement>()
     let work = Locked<[@Sendable () -> Void]>([])
     let recorder = RecordingObserver(
       source, on: Scheduler { job in work.withLock { $0.append(job) } })

@@ -137,6 +137,7 @@ struct EditedList {
       }
     }
     items = new
-    return Changeset(recorded: origins, from: old, to: new)
+    return Changeset(origins: origins, oldCount: old.count) { _, _ in true }
+      .normalForm(from: old, to: new)
   }
 }

@@ -1,8 +1,9 @@
 import Diffing
 import Foundation
+import TestTags
 import Testing
 
-@Suite("The difference of all small lists")
+@Suite("The difference of all small lists", .tags(.concurrency))
 struct ExhaustiveTests {
   @Test("follows all rules for up to 4 elements of 3 identities and 2 contents")
   func upToFour() async {

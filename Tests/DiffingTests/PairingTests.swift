@@ -119,9 +119,9 @@ struct PairingTests {
       default: break
       }
     }
-    let change = Changeset(recorded: origins, from: old, to: new) { old, _ in
+    let change = Changeset(origins: origins, oldCount: old.count) { old, _ in
       touched.contains(old)
-    }
+    }.normalForm(from: old, to: new)
     #expect(violation(of: change, from: old, to: new) == nil, "seed \(seed)")
     let deleted = Set(change.deletions.map { old[$0].id })
     #expect(deleted.isDisjoint(with: change.insertions.map { new[$0].id }), "seed \(seed)")

@@ -2,9 +2,10 @@ import DataSourceTesting
 import Diffing
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
-@Suite("The difference of all small lists of sections")
+@Suite("The difference of all small lists of sections", .tags(.concurrency))
 struct SectionedExhaustiveTests {
 
   @Test func `all lists of 2 sections with up to 2 elements follow all rules`() async {

@@ -2,11 +2,12 @@ import Dispatch
 import FileWatching
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 @testable import FileSources
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10)))
 struct AdmissionTests {
   @Test func `all closures run, at most four at a time`() {
     // The timer never fires.

@@ -6,12 +6,13 @@ import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 @testable import FileSources
 
 /// Sources that are created and released on several threads while their files are saved.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10)))
 struct FileSourceConcurrencyTests {
   private static let rounds =
     TestRun.isLong ? 2_000 : 40

@@ -2,11 +2,12 @@ import DataSourceTesting
 import Dispatch
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 @testable import FileWatching
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10)))
 struct AlarmClockTests {
   private let clock = AlarmClock()
   private let queue = DispatchQueue(label: "AlarmClockTests")

@@ -2,10 +2,11 @@ import FileWatching
 import Foundation
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 /// Watches of real files.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10)))
 struct FileWatchTests {
   let directory: TemporaryDirectory
 

@@ -148,7 +148,7 @@ func groups(of chores: Snapshot<Chore>) -> [ArraySection<Group, Chore>] {
     init(clock: any Clock<Duration> = ContinuousClock()) {
       let query = Property("")
       results = cities.filter(by: query) { $1.isEmpty || $0.name.contains($1) }
-      text.signal.debounce(for: .milliseconds(300), clock: clock)
+      text.signal.debounced(for: .milliseconds(300), clock: clock)
         .observe { query.value = $0 }
         .store(in: bag)
     }

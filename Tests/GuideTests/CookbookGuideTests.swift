@@ -51,7 +51,7 @@ import Testing
       print("still the cache:", error.code)
     }
 
-    let slow = CollectionProperty<Todo>(status: .loading)  // in place of a file or a query
+    let slow = ArrayDataSource<Todo>(status: .loading)  // in place of a file or a query
     let statuses = slow.observeStatus { status in
       switch status.state {
       case .idle, .loading: print("loading …")
@@ -166,7 +166,7 @@ import Testing
     #expect(received == Array(todos.snapshot))
   }
 
-  func poll(into list: CollectionProperty<Todo>, fetch: () async throws -> [Todo]) async throws {
+  func poll(into list: ArrayDataSource<Todo>, fetch: () async throws -> [Todo]) async throws {
     while true {
       do {
         list.publish(try await fetch(), status: .loaded)
@@ -178,7 +178,7 @@ import Testing
   }
 
   @Test func `a server is asked again and again`() async throws {
-    let list = CollectionProperty<Todo>(status: .loading)
+    let list = ArrayDataSource<Todo>(status: .loading)
     let polling = Task { try await poll(into: list) { [Todo(id: 1, title: "Write")] } }
     #expect(try await list.loaded().map(\.id) == [1])
     polling.cancel()

@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test func `outcomes of swaps have their rows`() throws {
-    let cases = try cases(of: "Outcome", in: "SwappableContainer.swift")
+    let cases = try cases(of: "Outcome", in: "SwapHandle.swift")
     #expect(try codes(below: "Swaps") == cases.union(["container-named-twice"]))
   }
 

@@ -20,7 +20,7 @@ import Testing
     let log = Log<String>([])
     @Sendable func print(_ text: String) { log.append(text) }
     let title = Property("Groceries")
-    let tasks = CollectionProperty(["Milk", "Bread"])
+    let tasks = ArrayDataSource(["Milk", "Bread"])
     withObservationTracking {
       print("\(title.value): \(tasks.count)")
     } onChange: {
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test @MainActor func aMirror() async {
-    let tasks = CollectionProperty(["Milk", "Bread"])
+    let tasks = ArrayDataSource(["Milk", "Bread"])
     let shown = MainActorState(tasks)
     await withCheckedContinuation { changed in
       withObservationTracking {
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test @MainActor func `the state of a status follows the status`() async {
-    let tasks = CollectionProperty<String>(status: .loading)
+    let tasks = ArrayDataSource<String>(status: .loading)
     let bag = DisposeBag()
     let progress = Property(tasks.status)
     tasks.observeStatus { progress.value = $0 }.store(in: bag)

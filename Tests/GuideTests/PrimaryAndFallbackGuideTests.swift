@@ -21,7 +21,7 @@ import Testing
   @Test func `it prints what the guide says`() throws {
     let print = Printed()
     let clock = ManualClock()
-    let live = CollectionProperty<Todo>(status: .loading)
+    let live = ArrayDataSource<Todo>(status: .loading)
     let copy = ArrayDataSource([Todo(id: 1, title: "Write"), Todo(id: 2, title: "Test")])
     let todos = FallbackSource<Todo>([live, copy], clock: clock)
     let observation = todos.observe { event in

@@ -99,7 +99,7 @@ private final class Label: Sendable {
   @Test func `the example of marbles passes`() throws {
     let marbles = Marbles()
     let letters = marbles.input("-a-bc------|")
-    try marbles.check(letters.debounce(for: .seconds(3), clock: marbles.clock), "-------c---|")
+    try marbles.check(letters.debounced(for: .seconds(3), clock: marbles.clock), "-------c---|")
   }
 
   // MARK: The table
@@ -131,11 +131,11 @@ private final class Label: Sendable {
       ["--a-b-c-", "ABCDEFG|", "-1--2-|"], "--a-bFG|"
     ),
     (
-      { inputs, marbles in inputs[0].debounce(for: .seconds(3), clock: marbles.clock) },
+      { inputs, marbles in inputs[0].debounced(for: .seconds(3), clock: marbles.clock) },
       ["-a-bc------|"], "-------c---|"
     ),
     (
-      { inputs, marbles in inputs[0].throttle(for: .seconds(3), clock: marbles.clock) },
+      { inputs, marbles in inputs[0].throttled(for: .seconds(3), clock: marbles.clock) },
       ["-abcde-----|"], "-a--c--e---|"
     ),
     ({ inputs, _ in inputs[0].receive(on: .immediate) }, ["-a-b-|"], "-a-b-|"),

@@ -43,7 +43,7 @@ final class TodoModel: Sendable {
   }
 
   @Test func `a failure is shown, and the contents stay`() {
-    let todos = CollectionProperty([Todo(id: 1, title: "Write")])
+    let todos = ArrayDataSource([Todo(id: 1, title: "Write")])
     let model = TodoModel(todos)
     todos.setStatus(.failed(SourceError(code: "offline", message: "no network")))
     #expect(model.message == "Not up to date: no network")
@@ -53,7 +53,7 @@ final class TodoModel: Sendable {
   }
 
   @Test func `the old source stays until the new one has loaded`() async {
-    let slow = CollectionProperty<Todo>(status: .loading)
+    let slow = ArrayDataSource<Todo>(status: .loading)
     let container = SwappableContainer<Todo>(ArrayDataSource([Todo(id: 1, title: "Write")]))
     let swap = container.swap(to: slow)
     #expect(swap.outcomeIfKnown == nil)
@@ -85,7 +85,7 @@ final class TodoModel: Sendable {
     let clock = ManualClock()
     let text = Property("")
     let searches = Property<[String]>([])
-    let observation = text.signal.debounce(for: .seconds(1), clock: clock)
+    let observation = text.signal.debounced(for: .seconds(1), clock: clock)
       .observe { newText in searches.modify { $0.append(newText) } }
     text.value = "ab"
     clock.advance(by: .seconds(1))

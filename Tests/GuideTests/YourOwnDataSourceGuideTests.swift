@@ -51,12 +51,15 @@ final class DepartureSource: DataSource {
       do {
         feed.publish(.whole(try await station.currentDepartures()), startedAt: start)
       } catch {
-        feed.show(
-          .failed(
-            SourceError(
-              code: "station-unreachable",
-              message: "the station does not answer; its departures are as last announced",
-              underlying: error)))
+        // A read that was canceled belongs to a source that is released.
+        if !Task.isCancelled {
+          feed.show(
+            .failed(
+              SourceError(
+                code: "station-unreachable",
+                message: "the station does not answer; its departures are as last announced",
+                underlying: error)))
+        }
         throw error
       }
     }

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 @Suite @MainActor struct BindingTests {
-  private let source = CollectionProperty<TestElement>([0, 1, 2])
+  private let source = ArrayDataSource<TestElement>([0, 1, 2])
   private let screen = Screen<TestElement>()
   private var view: StrictListView<ArraySection<Int, TestElement>> { screen.view }
 
@@ -290,7 +290,7 @@ import Testing
   }
 
   @Test func `a source of sections is shown`() async throws {
-    let albums = CollectionProperty([Album("a", [1, 2]), Album("b", [3])])
+    let albums = ArrayDataSource([Album("a", [1, 2]), Album("b", [3])])
     let screen = SectionedScreen<Album>([])
     let binding = albums.bind(to: screen.view) { screen.sections = $0 }
     await albums.flush()

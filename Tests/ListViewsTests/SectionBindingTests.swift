@@ -26,7 +26,7 @@ import Testing
   @Test(arguments: 0..<20 as Range<UInt64>)
   func `a view follows random edits of sections`(seed: UInt64) async throws {
     var editor = RandomEditor(seed: seed, size: 24, allowsDuplicates: seed.isMultiple(of: 2))
-    let items = CollectionProperty(editor.makeElements())
+    let items = ArrayDataSource(editor.makeElements())
     let sections = items.sections(
       by: { $0.content % 4 }, order: seed.isMultiple(of: 3) ? .ascending(\.self) : nil)
     let binding = bind(sections, interrupt: { seed == 19 && $0.changeCount > 3 })
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func `an element that enters another section is moved and reloaded`() async throws {
-    let items = CollectionProperty([TestElement(1, 0), TestElement(2, 0), TestElement(3, 1)])
+    let items = ArrayDataSource([TestElement(1, 0), TestElement(2, 0), TestElement(3, 1)])
     let sections = items.sections(by: \.content)
     var changes: [SectionedChangeset] = []
     let binding = bind(
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test func `a section is not reloaded if its elements change`() async throws {
-    let items = CollectionProperty((0..<10).map { TestElement($0, $0 % 2) })
+    let items = ArrayDataSource((0..<10).map { TestElement($0, $0 % 2) })
     let sections = items.sections(by: \.content)
     var reloads = 0
     let binding = bind(
@@ -108,7 +108,7 @@ import Testing
 
   @Test(arguments: [1_000, 20_000])
   func `one edit compares no elements of other rows`(count: Int) async throws {
-    let items = CollectionProperty((0..<count).map { Counted(id: $0, group: $0 % 10) })
+    let items = ArrayDataSource((0..<count).map { Counted(id: $0, group: $0 % 10) })
     let sections = items.sections(by: \.group)
     let view = BatchCounter()
     var shown = 0

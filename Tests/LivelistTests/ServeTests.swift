@@ -1,5 +1,6 @@
 import DataSourceTesting
 import Foundation
+import RemoteSources
 import SwappablePrimitives
 import TestSupport
 import TestTags

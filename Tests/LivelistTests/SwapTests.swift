@@ -1,4 +1,5 @@
 import Foundation
+import RemoteSources
 import SwappablePrimitives
 import TestTags
 import Testing

@@ -67,7 +67,7 @@ import Testing
   @Test(arguments: 0..<20 as Range<UInt64>)
   func `the list follows random edits and parameters`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
-    let source = CollectionProperty<JSONElement>()
+    let source = ArrayDataSource<JSONElement>()
     let arrangement = ViewArrangement(source)
     let grouped = ViewArrangement(source, groupedBy: "size")
     let folded = Shared<[JSONElement]>([])
@@ -130,7 +130,7 @@ import Testing
         try JSONElement(
           members: [("id", .integer(number)), ("kind", .integer(number / 7))], key: "id"))
     }
-    let source = CollectionProperty(rows.map(\.element))
+    let source = ArrayDataSource(rows.map(\.element))
     for field in ["kind", "id", nil] {
       let lines = ViewArrangement(source, groupedBy: field).lines.snapshot
       let numbers = ViewNumbers(lines)
@@ -233,7 +233,7 @@ import Testing
 
   @MainActor
   @Test func `the order of the headings is the order of the rows`() async throws {
-    let source = CollectionProperty(try (0..<50).map { try Self.element($0, "\($0)", $0) })
+    let source = ArrayDataSource(try (0..<50).map { try Self.element($0, "\($0)", $0) })
     let arrangement = ViewArrangement(source)
     let arranger = ViewArranger(arrangement)
     let list = TerminalListView(arrangement.lines, columns: []) { _ in }

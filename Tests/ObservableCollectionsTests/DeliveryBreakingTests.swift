@@ -6,11 +6,12 @@ import Observation
 import ReactiveSignals
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 /// Attempts to break the delivery of commits, and operators that join during a delivery: each test
 /// began as a way to violate a rule of the contract.
-@Suite struct DeliveryBreakingConcurrencyTests {
+@Suite(.tags(.concurrency)) struct DeliveryBreakingConcurrencyTests {
 
   // MARK: Joining
 
@@ -145,7 +146,7 @@ import Testing
   }
 
   @Test func `elements of commits that came to nothing are released without a lock`() throws {
-    let items = CollectionProperty([Meddler(id: 0)])
+    let items = ArrayDataSource([Meddler(id: 0)])
     let other = Items([])
     let (held, released) = (Held(), Shared(0))
     let slow = items.observe { event in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct DescriptionTests {
   private func makeChange() -> CollectionChange<TestElement>? {
-    let source = CollectionProperty<TestElement>([1, 2, 3])
+    let source = ArrayDataSource<TestElement>([1, 2, 3])
     let recorder = RecordingObserver(source)
     source.transaction { draft in
       draft.remove(at: 1)

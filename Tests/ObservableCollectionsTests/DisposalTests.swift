@@ -6,15 +6,16 @@ import ObservableCollections
 import ReactiveSignals
 import Synchronization
 import TestSupport
+import TestTags
 import Testing
 
 /// Rule T6.
-@Suite struct DisposalConcurrencyTests {
+@Suite(.tags(.concurrency)) struct DisposalConcurrencyTests {
   private let control = PauseControl()
   private let items: Items
 
   init() {
-    items = CollectionProperty([1], pauseHook: control.hook)
+    items = ArrayDataSource([1], pauseHook: control.hook)
   }
 
   @Test func disposedInsideItselfItIsCalledNoMore() {

@@ -58,7 +58,7 @@ struct FewUpdatesTests {
   @Test(arguments: 2...6, [false, true])
   func `Edits by a comparison are overwritten`(count: Int, removes: Bool) {
     let hook = Hook()
-    let list = CollectionProperty((0..<10).map { Item(id: $0, hook: hook) })
+    let list = ArrayDataSource((0..<10).map { Item(id: $0, hook: hook) })
     let folded = FoldedList(list.collection)
     list.transaction { draft in
       hook.arm(after: 0) {
@@ -75,7 +75,7 @@ struct FewUpdatesTests {
   @Test(arguments: 2...6, 0..<40)
   func `Edits by a comparison of identities follow all updates or none`(count: Int, delay: Int) {
     let hook = Hook()
-    let list = CollectionProperty((0..<1_000).map { Item(id: $0, hook: hook) })
+    let list = ArrayDataSource((0..<1_000).map { Item(id: $0, hook: hook) })
     let folded = FoldedList(list.collection)
     list.transaction { draft in
       _ = draft.firstIndex(identifiedBy: Identity(id: 5, hook: hook))
@@ -93,7 +93,7 @@ struct FewUpdatesTests {
   @Test(arguments: [1, 2, 4, 5])
   func `An index that the closure for the elements makes follows the updates`(count: Int) {
     let hook = Hook()
-    let list = CollectionProperty((0..<1_000).map { Item(id: $0, hook: hook) })
+    let list = ArrayDataSource((0..<1_000).map { Item(id: $0, hook: hook) })
     list.transaction { draft in
       draft.apply(Changeset(updates: (0..<count).map { .init(from: 3 * $0, to: 3 * $0) })) {
         offset in
@@ -111,7 +111,7 @@ struct FewUpdatesTests {
   @Test(arguments: [2, 4, 5])
   func `An index that a comparison makes follows the updates`(count: Int) {
     let hook = Hook()
-    let list = CollectionProperty((0..<1_000).map { Item(id: $0, hook: hook) })
+    let list = ArrayDataSource((0..<1_000).map { Item(id: $0, hook: hook) })
     list.transaction { draft in
       // Only the first update keeps the identity, so the content is compared.
       let new = (0..<count).map { Item(id: $0 == 0 ? 0 : 5_000 + $0, content: 1, hook: hook) }

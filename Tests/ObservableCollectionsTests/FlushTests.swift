@@ -4,10 +4,11 @@ import Dispatch
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Rule T5.
-@Suite struct FlushConcurrencyTests {
+@Suite(.tags(.concurrency)) struct FlushConcurrencyTests {
   @Test func observersHaveBeenCalledWhenAMutationReturns() {
     let items = Items()
     let recorder = RecordingObserver(items.filter { _ in true }.map { $0 })
@@ -26,7 +27,7 @@ import Testing
   @Test(arguments: [PausePoint.committed, .published, .delivered])
   func aFlushWaitsForWhatAnotherThreadDelivers(point: PausePoint) throws {
     let control = PauseControl()
-    let items = CollectionProperty<TestElement>([1], pauseHook: control.hook)
+    let items = ArrayDataSource<TestElement>([1], pauseHook: control.hook)
     let recorder = RecordingObserver(items)
     let held = control.arm(point)
     let deliverer = Worker { items.append(2) }
@@ -46,7 +47,7 @@ import Testing
 
   @Test func aFlushOfABoundaryWaitsUpstreamFirst() throws {
     let control = PauseControl()
-    let items = CollectionProperty<TestElement>([1], pauseHook: control.hook)
+    let items = ArrayDataSource<TestElement>([1], pauseHook: control.hook)
     let joined = items.map { $0 }.concatenated(with: Items([9])).filter { _ in true }
     let recorder = RecordingObserver(joined)
     let held = control.arm(.committed)
@@ -65,7 +66,7 @@ import Testing
 
   @Test func aFlushWaitsForASubscriptionThatCatchesUp() throws {
     let control = PauseControl()
-    let items = CollectionProperty<TestElement>([1], pauseHook: control.hook)
+    let items = ArrayDataSource<TestElement>([1], pauseHook: control.hook)
     let recorder = Shared<RecordingObserver<TestElement>?>(nil)
     let held = control.arm(.joined)
     let joining = Worker { recorder.value = RecordingObserver(items) }
@@ -116,7 +117,7 @@ import Testing
 
   @Test func aFlushInsideAnObserverTraps() async {
     await #expect(processExitsWith: .failure) {
-      let items = CollectionProperty([1])
+      let items = ArrayDataSource([1])
       let observation = items.observe { _ in items.flushAndWait() }
       observation.dispose()
     }
@@ -124,7 +125,7 @@ import Testing
 
   @Test func aFlushInsideAnObserverOfAnotherCollectionTraps() async {
     await #expect(processExitsWith: .failure) {
-      let (items, other) = (CollectionProperty([1]), CollectionProperty([2]))
+      let (items, other) = (ArrayDataSource([1]), ArrayDataSource([2]))
       let observation = items.observe { if $0.revision > 0 { other.flushAndWait() } }
       items.append(3)
       observation.dispose()
@@ -133,21 +134,21 @@ import Testing
 
   @Test func aFlushInsideATransactionTraps() async {
     await #expect(processExitsWith: .failure) {
-      let items = CollectionProperty([1])
+      let items = ArrayDataSource([1])
       items.transaction { _ in items.flushAndWait() }
     }
   }
 
   @Test func aFlushInsideATransactionOverSeveralTraps() async {
     await #expect(processExitsWith: .failure) {
-      let items = CollectionProperty([1])
+      let items = ArrayDataSource([1])
       withTransaction { items.flushAndWait() }
     }
   }
 
   @Test func aFlushInsideAScheduledObserverTraps() async {
     await #expect(processExitsWith: .failure) {
-      let items = CollectionProperty([1])
+      let items = ArrayDataSource([1])
       let observation = items.observe(on: .queue(DispatchQueue(label: "own"))) { _ in
         items.flushAndWait()
       }

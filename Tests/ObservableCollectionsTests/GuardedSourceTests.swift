@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Rules G1 and G2: sources whose changes a guard may refuse.
@@ -183,7 +184,7 @@ import Testing
 }
 
 /// Rule G1, while threads change the source, accept and reject.
-@Suite(.timeLimit(.minutes(10))) struct GuardedSourceConcurrencyTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct GuardedSourceConcurrencyTests {
   @Test func `a refused state is never visible, whatever happens meanwhile`() throws {
     let source = Items((0..<20).map { TestElement($0) })
     let guarded = source.guarded(by: .count(atLeast: 10))

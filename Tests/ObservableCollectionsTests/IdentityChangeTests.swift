@@ -24,7 +24,7 @@ import Testing
     var description: String { "\(id).\(content)#\(number)" }
   }
 
-  typealias Items = CollectionProperty<Traced>
+  typealias Items = ArrayDataSource<Traced>
 
   @Test(arguments: IdentityOperators.all)
   func `an element that stays in the output is kept, whatever its identity becomes`(
@@ -43,7 +43,7 @@ struct IdentityRun {
   typealias Traced = IdentityChangeTests.Traced
 
   let seed: UInt64
-  let items: CollectionProperty<Traced>
+  let items: ArrayDataSource<Traced>
   private var random: SeededGenerator
   private var lastNumber = 0
   /// The place that each element has taken, by the number of the element.
@@ -56,7 +56,7 @@ struct IdentityRun {
     random = SeededGenerator(seed: seed &+ 77_000)
     size = [4, 10, 200][Int(seed % 3)]
     editsPerStep = [1, 3, 6, 20][Int(seed / 3 % 4)]
-    items = CollectionProperty([])
+    items = ArrayDataSource([])
     var elements: [Traced] = []
     for _ in 0..<size { elements.append(make()) }
     items.replace(with: elements)
@@ -131,7 +131,8 @@ struct IdentityRun {
       var offsets: [[Int]: Int] = [:]
       for (offset, element) in change.before.enumerated() { offsets[places(element)] = offset }
       let origins = change.after.map { offsets[places($0)] ?? -1 }
-      let expected = Changeset(recorded: origins, from: change.before, to: change.after)
+      let expected = Changeset(origins: origins, oldCount: change.before.count) { _, _ in true }
+        .normalForm(from: change.before, to: change.after)
       let changeset = change.changeset
       let oldCount = change.before.count
       if events.count == 1,
@@ -165,13 +166,13 @@ enum IdentityOperators {
   static var all: [String] { checks.keys.sorted() }
 
   private static func list(
-    _ make: @escaping @Sendable (CollectionProperty<Traced>) -> LiveCollection<Traced>
+    _ make: @escaping @Sendable (ArrayDataSource<Traced>) -> LiveCollection<Traced>
   ) -> Check {
     { run in try run.check(make(run.items)) { ([$0], 0) } }
   }
 
   /// The elements of a list that have another side.
-  private static func second(_ items: CollectionProperty<Traced>) -> LiveCollection<Traced> {
+  private static func second(_ items: ArrayDataSource<Traced>) -> LiveCollection<Traced> {
     items.filter { $0.number % 2 == 0 }.map { element in
       var element = element
       element.side = 1

@@ -4,16 +4,17 @@ import Diffing
 import ReactiveSignals
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 /// Searches by identity, which use an index in long collections.
-@Suite struct IdentityIndexTests {
+@Suite(.tags(.concurrency)) struct IdentityIndexTests {
   @Test(arguments: [40, 280, 700])
   func `a search finds the first element whatever was edited before`(size: Int) throws {
     for seed in UInt64(0)..<12 {
       var editor = RandomEditor(
         seed: seed, size: size, editsPerStep: 12, allowsDuplicates: seed.isMultiple(of: 2))
-      let list = CollectionProperty(
+      let list = ArrayDataSource(
         (0..<size).map { _ in editor.makeElement() })
       var random = editor.random
       for _ in 0..<60 {
@@ -36,7 +37,7 @@ import Testing
   @Test func `a search sees the edits of the open transaction`() throws {
     for seed in UInt64(0)..<20 {
       var random = SeededGenerator(seed: seed)
-      let list = CollectionProperty((0..<300).map { TestElement($0) })
+      let list = ArrayDataSource((0..<300).map { TestElement($0) })
       _ = list.firstIndex(identifiedBy: 7)
       list.transaction { draft in
         for step in 0..<60 {
@@ -62,7 +63,7 @@ import Testing
 
   @Test func `a search after a failed transaction finds what was there before`() {
     struct Failure: Error {}
-    let list = CollectionProperty((0..<300).map { TestElement($0) })
+    let list = ArrayDataSource((0..<300).map { TestElement($0) })
     _ = list.firstIndex(identifiedBy: 7)
     #expect(throws: Failure.self) {
       try list.transaction { draft in
@@ -91,7 +92,7 @@ import Testing
   }
 
   @Test func `duplicates are found in order`() {
-    let list = CollectionProperty((0..<600).map { TestElement($0 % 300, $0) })
+    let list = ArrayDataSource((0..<600).map { TestElement($0 % 300, $0) })
     #expect(list.firstIndex(identifiedBy: 5) == 5)
     list.remove(at: 5)
     #expect(list.firstIndex(identifiedBy: 5) == 304)
@@ -107,11 +108,11 @@ import Testing
     let hashes = Shared(0)
     let count = { hashes.exchange(0) }
     func elements(_ range: Range<Int>) -> [Hashed] { range.map { Hashed(number: $0, hashes) } }
-    func search(_ list: CollectionProperty<Hashed>) {
+    func search(_ list: ArrayDataSource<Hashed>) {
       #expect(list.firstIndex(identifiedBy: list[7].differenceIdentifier) == 7)
       _ = count()
     }
-    let list = CollectionProperty(elements(0..<1_000))
+    let list = ArrayDataSource(elements(0..<1_000))
     search(list)
     list.append(contentsOf: elements(1_000..<10_000))
     #expect(count() == 0)
@@ -130,7 +131,7 @@ import Testing
   @Test func `a transaction that fails without an edit keeps the index`() {
     struct Failure: Error {}
     let hashes = Shared(0)
-    let list = CollectionProperty((0..<1_000).map { Hashed(number: $0, hashes) })
+    let list = ArrayDataSource((0..<1_000).map { Hashed(number: $0, hashes) })
     let identifier = list[900].differenceIdentifier
     #expect(list.firstIndex(identifiedBy: identifier) == 900)
     hashes.value = 0
@@ -144,7 +145,7 @@ import Testing
   }
 
   @Test func `an identity that searches twice and edits while it is hashed does not mislead`() {
-    let list = CollectionProperty((0..<1_000).map { Meddler(number: $0) })
+    let list = ArrayDataSource((0..<1_000).map { Meddler(number: $0) })
     list.transaction { draft in
       _ = draft.firstIndex(identifiedBy: .init(number: 5))
       nonisolated(unsafe) let inner = draft
@@ -174,7 +175,7 @@ import Testing
   }
 
   @Test func `a search of a list never waits for a transaction of another thread`() throws {
-    let list = CollectionProperty((0..<400).map { TestElement($0) })
+    let list = ArrayDataSource((0..<400).map { TestElement($0) })
     #expect(list.firstIndex(identifiedBy: 300) == 300)
     let (inside, go) = (Signpost(), Signpost())
     let owner = Worker {
@@ -194,7 +195,7 @@ import Testing
   @Test func `an element that searches its own list while it is compared finds what is committed`()
     throws
   {
-    let list = CollectionProperty((0..<300).map { Searcher(number: $0) })
+    let list = ArrayDataSource((0..<300).map { Searcher(number: $0) })
     let found = Shared<[Int?]>([])
     Searcher.whenCompared.value = { [weak list] in
       let offset = list?.firstIndex(identifiedBy: 200)
@@ -212,7 +213,7 @@ import Testing
   }
 
   @Test func `a snapshot returns the first offset of each identity`() {
-    let list = CollectionProperty((0..<600).map { TestElement($0 % 300, $0) })
+    let list = ArrayDataSource((0..<600).map { TestElement($0 % 300, $0) })
     list.remove(at: 5)
     let offsets = list.snapshot.firstIndices()
     #expect(offsets.count == 300)
@@ -220,7 +221,7 @@ import Testing
   }
 
   @Test func `identities that edit their own list while they are hashed do not mislead a search`() {
-    let list = CollectionProperty((0..<300).map { Meddler(number: $0) })
+    let list = ArrayDataSource((0..<300).map { Meddler(number: $0) })
     let meddling = Meddling(list: list)
     list.transaction { draft in
       Meddling.$current.withValue(meddling) {
@@ -243,12 +244,12 @@ import Testing
 private final class Meddling: Sendable {
   @TaskLocal static var current: Meddling?
 
-  let list: CollectionProperty<Meddler>
+  let list: ArrayDataSource<Meddler>
   let edits = Locked(0)
   private let calls = Locked(0)
   private let action: (@Sendable () -> Void)?
 
-  init(list: CollectionProperty<Meddler>, action: (@Sendable () -> Void)? = nil) {
+  init(list: ArrayDataSource<Meddler>, action: (@Sendable () -> Void)? = nil) {
     self.list = list
     self.action = action
   }

@@ -3,15 +3,16 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Rules T4 and T7: observers and operators that join during a delivery.
-@Suite struct JoiningConcurrencyTests {
+@Suite(.tags(.concurrency)) struct JoiningConcurrencyTests {
   private let control = PauseControl()
   private let items: Items
 
   init() {
-    items = CollectionProperty([1], pauseHook: control.hook)
+    items = ArrayDataSource([1], pauseHook: control.hook)
   }
 
   @Test func aCommitBetweenRegistrationAndInitialFollowsAsAChange() throws {
@@ -292,7 +293,7 @@ import Testing
   }
 
   @Test func aBoundaryFedByTwoThreadsAtOnceStaysRight() throws {
-    let other = CollectionProperty<TestElement>([9])
+    let other = ArrayDataSource<TestElement>([9])
     let joined = items.concatenated(with: other)
     let recorder = RecordingObserver(joined)
     let held = control.arm(.published)
@@ -310,10 +311,10 @@ import Testing
 }
 
 /// Rule T3 between threads.
-@Suite struct OrderConcurrencyTests {
+@Suite(.tags(.concurrency)) struct OrderConcurrencyTests {
   @Test func aCommitOfAnotherThreadIsDeliveredByTheOneThatDelivers() throws {
     let control = PauseControl()
-    let items = CollectionProperty<TestElement>([1], pauseHook: control.hook)
+    let items = ArrayDataSource<TestElement>([1], pauseHook: control.hook)
     let recorders = (0..<3).map { _ in RecordingObserver(items) }
     let held = control.arm(.published)
     let deliverer = Worker { items.append(2) }

@@ -147,7 +147,7 @@ struct Leftovers {
   }
 
   @Test func anElementIsLetGoWhenNobodyShowsItAnyMore() {
-    let items = CollectionProperty<Meddler>()
+    let items = ArrayDataSource<Meddler>()
     var leftovers = Leftovers()
     do {
       let token = Token()

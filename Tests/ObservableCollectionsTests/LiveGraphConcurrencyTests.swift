@@ -3,10 +3,11 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Explanations and traces while other threads edit.
-@Suite struct LiveGraphConcurrencyTests {
+@Suite(.tags(.concurrency)) struct LiveGraphConcurrencyTests {
   @Test func `lists are explained, counted and traced while they change`() async throws {
     let (first, second) = (Items([1, 2, 3]), Items([4]))
     let end = first.filter { $0.id > 1 }.concatenated(with: second.map { $0 })

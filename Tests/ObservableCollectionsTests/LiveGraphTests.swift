@@ -3,10 +3,11 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Explanations of live lists.
-@Suite struct LiveGraphTests {
+@Suite(.tags(.concurrency)) struct LiveGraphTests {
   private let source = Items([3, 1, 2])
 
   private func kinds(_ source: any DataSource<TestElement>) -> [String] {
@@ -16,7 +17,7 @@ import Testing
   @Test func `a chain is explained from its root to its end`() throws {
     let end = source.filter { $0.id > 0 }.sorted { $0.id < $1.id }.map { $0 }
     let graph = end.explain()
-    #expect(graph.nodes.map(\.kind) == ["CollectionProperty", "Filter", "Sort", "Map"])
+    #expect(graph.nodes.map(\.kind) == ["ArrayDataSource", "Filter", "Sort", "Map"])
     #expect(graph.nodes.map(\.inputs) == [[], [0], [1], [2]])
     #expect(graph.nodes.map(\.elementCount) == [3, 3, 3, 3])
     #expect(graph.nodes.allSatisfy { $0.status == .loaded && $0.work == nil })
@@ -30,7 +31,7 @@ import Testing
     #expect(
       end.explain().description == """
         2 Reversal "rows", 3 elements, loaded
-        └ 1 CollectionProperty "prices", 3 elements, loaded
+        └ 1 ArrayDataSource "prices", 3 elements, loaded
         The work is not counted. To count it, call countWork() before the changes.
         """)
   }
@@ -40,7 +41,7 @@ import Testing
     let end = source.filter(by: limit) { $0.id <= $1 }
     let observations = [end.observe { _ in }, end.observeStatus { _ in }]
     let nodes = end.explain().nodes
-    #expect(nodes.map(\.kind).sorted() == ["CollectionProperty", "ParameterFilter", "Property"])
+    #expect(nodes.map(\.kind).sorted() == ["ArrayDataSource", "ParameterFilter", "Property"])
     #expect(nodes.first { $0.kind == "Property" }?.elementCount == nil)
     #expect(nodes.last?.observerCount == 2)
     withExtendedLifetime(observations) {}
@@ -50,7 +51,7 @@ import Testing
     let shared = source.filter { $0.id > 1 }
     let end = shared.map { $0 }.concatenated(with: shared)
     let graph = end.explain()
-    #expect(graph.nodes.map(\.kind) == ["CollectionProperty", "Filter", "Map", "Concatenation"])
+    #expect(graph.nodes.map(\.kind) == ["ArrayDataSource", "Filter", "Map", "Concatenation"])
     #expect(graph.nodes.last?.inputs == [2, 1])
     #expect(
       graph.description.hasPrefix(
@@ -58,7 +59,7 @@ import Testing
         4 Concatenation, 4 elements, loaded
         ├ 3 Map, 2 elements, loaded
         │ └ 2 Filter, 2 elements, loaded
-        │   └ 1 CollectionProperty, 3 elements, loaded
+        │   └ 1 ArrayDataSource, 3 elements, loaded
         └ 2 Filter, as above
         """))
   }
@@ -67,7 +68,7 @@ import Testing
     let other = Items([7]).labeled("other")
     let end = source.concatenated(with: other.map { $0 })
     #expect(
-      kinds(end) == ["CollectionProperty", "CollectionProperty", "Map", "Concatenation"])
+      kinds(end) == ["ArrayDataSource", "ArrayDataSource", "Map", "Concatenation"])
     #expect(end.explain().nodes[1].label == "other")
   }
 
@@ -83,8 +84,8 @@ import Testing
 
   @Test func `groups, aggregates and guards are explained`() throws {
     let group = source.indexed { $0.id % 2 }[1]
-    #expect(group.explain().nodes.map(\.kind).first == "CollectionProperty")
-    #expect(kinds(source.guarded(by: .count(atLeast: 1))) == ["CollectionProperty", "Guard"])
+    #expect(group.explain().nodes.map(\.kind).first == "ArrayDataSource")
+    #expect(kinds(source.guarded(by: .count(atLeast: 1))) == ["ArrayDataSource", "Guard"])
   }
 
   // MARK: Counts
@@ -214,7 +215,7 @@ import Testing
     source.append(4)
     source.setStatus(.loading)
     let commit = try #require(await steps.next())
-    #expect("\(commit)" == "commit CollectionProperty \"numbers\": 1 element")
+    #expect("\(commit)" == "commit ArrayDataSource \"numbers\": 1 element")
     let pass = try #require(await steps.next())
     #expect(pass.action == .pass)
     #expect((pass.nodeCount, pass.count) == (2, 2))

@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// A source that is idle until it is observed.
@@ -26,7 +27,7 @@ final class LazySource: DataSource {
 }
 
 /// Rule E7.
-@Suite struct LoadingTests {
+@Suite(.tags(.concurrency)) struct LoadingTests {
   private let error = SourceError(code: "gone", message: "it is gone")
 
   @Test func whatHasNotLoadedIsEmptyAtRevisionZeroAndItsFirstLoadIsAChange() throws {
@@ -86,7 +87,7 @@ final class LazySource: DataSource {
 
   @Test func `a source that publishes elements together with a failure has loaded`() async throws {
     let error = SourceError(code: "x", message: "x")
-    let items = CollectionProperty<Int>(status: .loading)
+    let items = ArrayDataSource<Int>(status: .loading)
     items.publish([], status: .failed(error))
     await #expect(throws: error) { try await items.loaded() }
     items.publish([1], status: .failed(error))

@@ -61,7 +61,7 @@ import Testing
 
   @Test func aFewChangesOfManyElementsAreComposedWithoutLookingAtTheRest() throws {
     let asked = Shared(0)
-    let items = CollectionProperty((0..<1_000).map { Asked(id: $0, asked: asked) })
+    let items = ArrayDataSource((0..<1_000).map { Asked(id: $0, asked: asked) })
     let log = Log<CollectionEvent<Asked>>([])
     let observation = items.observe(on: stepper.scheduler) { log.append($0) }
     stepper.run()

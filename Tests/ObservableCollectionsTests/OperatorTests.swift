@@ -23,7 +23,7 @@ private final class CallCounter: Sendable {
 
 @Suite struct OperatorTests {
   @Test func aDerivedCollectionIsCountedAndReadAsAnEditedOneIs() {
-    let numbers = CollectionProperty<TestElement>([1, 2, 3])
+    let numbers = ArrayDataSource<TestElement>([1, 2, 3])
     let some = numbers.filter { $0.id > 1 }
     #expect(some.count == 2 && !some.isEmpty)
     #expect(some[1].id == numbers[2].id)
@@ -116,7 +116,7 @@ private final class CallCounter: Sendable {
   @Test func concatenatedOverTwoRootsFollowsBoth() throws {
     for seed in UInt64(0)..<30 {
       var editor = RandomEditor<TestElement>(seed: seed)
-      let (one, other) = (CollectionProperty<TestElement>(), CollectionProperty<TestElement>())
+      let (one, other) = (ArrayDataSource<TestElement>(), ArrayDataSource<TestElement>())
       let both = one.concatenated(with: other)
       let recorder = RecordingObserver(both, seed: seed)
       for _ in 0..<40 {
@@ -211,7 +211,7 @@ private final class CallCounter: Sendable {
   // MARK: Identity and equality
 
   @Test func anElementThatLeavesTheFilterWhileItsTwinEntersIsKept() throws {
-    let source = CollectionProperty([TestElement(1, 1), TestElement(2), TestElement(1, 0)])
+    let source = ArrayDataSource([TestElement(1, 1), TestElement(2), TestElement(1, 0)])
     let passing = source.filter { $0.content > 0 }
     let recorder = RecordingObserver(passing)
     source.transaction { draft in
@@ -223,7 +223,7 @@ private final class CallCounter: Sendable {
   }
 
   @Test func contentsThatAreNoNumbersAreEqualToThemselves() throws {
-    let source = CollectionProperty([Reading(key: .nan), Reading(key: 1)])
+    let source = ArrayDataSource([Reading(key: .nan), Reading(key: 1)])
     let recorder = RecordingObserver(source)
     source[0] = Reading(key: .nan)
     source.transaction { $0.insert($0.remove(at: 0), at: 0) }
@@ -236,9 +236,9 @@ private final class CallCounter: Sendable {
   private func expectChanges(
     of makeOutput: (any DataSource<Int>) -> LiveCollection<Int>, from initial: [Int],
     are expected: [Changeset], at location: SourceLocation = #_sourceLocation,
-    when edit: (CollectionProperty<Int>) -> Void
+    when edit: (ArrayDataSource<Int>) -> Void
   ) {
-    let source = CollectionProperty([1, 2, 3])
+    let source = ArrayDataSource([1, 2, 3])
     let output = makeOutput(source)
     let recorder = RecordingObserver(output)
     #expect(Array(recorder.snapshot) == initial, sourceLocation: location)

@@ -205,7 +205,7 @@ import Testing
 
   @Test func `whether an edit has an effect is known at the first element that differs`() {
     let comparisons = Shared(0)
-    let items = CollectionProperty<Meddler>(
+    let items = ArrayDataSource<Meddler>(
       (0..<100_000).map { id in
         Meddler(id: id) { comparisons.modify { $0 += 1 } }
       })

@@ -3,10 +3,11 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Parameters that one thread sets while others edit: rules O1, O6 and T4.
-@Suite struct ParameterConcurrencyTests {
+@Suite(.tags(.concurrency)) struct ParameterConcurrencyTests {
   @Test func `a thread sets parameters while four threads edit and others derive lists`() throws {
     let (first, second) = (Items((0..<40).map { TestElement($0, $0) }), Items([]))
     let (limit, order, page) = (

@@ -26,7 +26,7 @@ struct PublishedContentsTests {
 
   @Test func `Events and held snapshots stay exact`() {
     var random = SystemRandomNumberGenerator()
-    let list = CollectionProperty((0..<400).map { Item($0, "a") })
+    let list = ArrayDataSource((0..<400).map { Item($0, "a") })
     let evens = list.filter { $0.id.isMultiple(of: 2) }
     let sorted = evens.sorted { $0.label.text }
     let folded = [list.collection, evens, sorted].map { FoldedList($0) }
@@ -72,7 +72,7 @@ struct PublishedContentsTests {
   }
 
   @Test func `Threads read whole revisions while others edit`() {
-    let list = CollectionProperty((0..<3_000).map { Item($0, "0") })
+    let list = ArrayDataSource((0..<3_000).map { Item($0, "0") })
     let done = Locked(false)
     let faults = Locked(0)
     DispatchQueue.concurrentPerform(iterations: 3) { thread in
@@ -109,9 +109,9 @@ struct SharedStateTests {
     }
   }
 
-  private static func list() -> CollectionProperty<Item> {
+  private static func list() -> ArrayDataSource<Item> {
     // The root of this tree has room, so it is not split.
-    let list = CollectionProperty((0..<1_500).map { Item(id: $0) })
+    let list = ArrayDataSource((0..<1_500).map { Item(id: $0) })
     list.update(at: 1_000) { $0.value = 1 }
     return list
   }
@@ -119,7 +119,7 @@ struct SharedStateTests {
   @Test func `An edit that is rolled back leaves nothing in lists of other domains`() throws {
     struct Failure: Error {}
     let list = Self.list()
-    let union = list.union(CollectionProperty([]))
+    let union = list.union(ArrayDataSource([]))
     let folded = FoldedList(union)
     weak var label: Label?
     #expect(throws: Failure.self) {
@@ -140,7 +140,7 @@ struct SharedStateTests {
     isJoint: Bool
   ) {
     let list = Self.list()
-    var union: LiveCollection<Item>? = list.union(CollectionProperty([]))
+    var union: LiveCollection<Item>? = list.union(ArrayDataSource([]))
     var kept: CollectionDraft<Item>?
     func edit() {
       list.transaction { draft in
@@ -157,7 +157,7 @@ struct SharedStateTests {
   }
 
   @Test func `Threads edit and read lists of two domains and what is derived from both`() {
-    let (left, right) = (Self.list(), CollectionProperty((2_000..<4_000).map { Item(id: $0) }))
+    let (left, right) = (Self.list(), ArrayDataSource((2_000..<4_000).map { Item(id: $0) }))
     let union = left.union(right)
     let folded = FoldedList(union)
     let done = Locked(0)
@@ -198,7 +198,7 @@ struct EditSequenceTests {
   }
 
   @Test(arguments: 1...6) func `Only the draft shows the edits of a transaction`(count: Int) {
-    let list = CollectionProperty((0..<1_500).map { Item(id: $0, key: 0) })
+    let list = ArrayDataSource((0..<1_500).map { Item(id: $0, key: 0) })
     list.update(at: 1_000) { $0.text = "a" }
     var model = Array(list.snapshot)
     let folded = FoldedList(list.collection)
@@ -221,7 +221,7 @@ struct EditSequenceTests {
   @Test func `Transactions of a few edits are exact, also if they are rolled back`() {
     struct Failure: Error {}
     var random = SystemRandomNumberGenerator()
-    let list = CollectionProperty((0..<400).map { Item(id: $0, key: $0 % 3) })
+    let list = ArrayDataSource((0..<400).map { Item(id: $0, key: $0 % 3) })
     let texts = list.map { Item(id: $0.id, key: 0, text: $0.text) }
     let folded = [FoldedList(list.collection), FoldedList(texts)]
     var (model, nextID) = (Array(list.snapshot), 1_000)
@@ -260,15 +260,15 @@ struct EditSequenceTests {
 
   /// Returns the sections of a list, each of which is a long tree that has been edited.
   private func makeSections() -> (
-    CollectionProperty<Item>, LiveCollection<ListSection<Int, Item>>
+    ArrayDataSource<Item>, LiveCollection<ListSection<Int, Item>>
   ) {
-    let list = CollectionProperty((0..<3_000).map { Item(id: $0, key: $0 % 2) })
+    let list = ArrayDataSource((0..<3_000).map { Item(id: $0, key: $0 % 2) })
     let sections = list.sections(by: \.key)
     return (list, sections)
   }
 
   /// Makes an edit of each kind, the last of which changes a key.
-  private static func editInEachWay(_ list: CollectionProperty<Item>) {
+  private static func editInEachWay(_ list: ArrayDataSource<Item>) {
     list.update(at: 1_001) { $0.text = "b" }
     list.insert(Item(id: 5_000, key: 0), at: 900)
     list.remove(at: 1_003)
@@ -281,7 +281,7 @@ struct EditSequenceTests {
     let index = list.indexed(by: \.key)
     let (groups, even) = ((0..<2).map { index[$0] }, index[0].filter { $0.id.isMultiple(of: 2) })
     // A list of another domain follows one of the groups.
-    let union = index[1].union(CollectionProperty([Item(id: -1, key: 0)]))
+    let union = index[1].union(ArrayDataSource([Item(id: -1, key: 0)]))
     let observation = groups[0].observe { _ in }
     for offset in 0..<2 { list.update(at: offset) { $0.text = "a" } }
     Self.editInEachWay(list)
@@ -412,8 +412,8 @@ struct EditMemoryTests {
 
   private struct Failure: Error {}
 
-  private func makeTree() -> CollectionProperty<Item> {
-    let list = CollectionProperty((0..<1_500).map { Item(id: $0) })
+  private func makeTree() -> ArrayDataSource<Item> {
+    let list = ArrayDataSource((0..<1_500).map { Item(id: $0) })
     list.move(from: 0, to: 1_000)
     return list
   }
@@ -467,7 +467,7 @@ struct EditMemoryTests {
   /// An element that a transaction inserts and removes is released after the edit that removes it.
   @Test func `A deinitializer that edits joins the transaction that releases its element`() {
     let (list, other) = (makeTree(), makeTree())
-    func bomb(_ id: Int, _ target: CollectionProperty<Item>) -> Item {
+    func bomb(_ id: Int, _ target: ArrayDataSource<Item>) -> Item {
       let label = Label()
       label.action.withLock { $0 = { target.append(Item(id: id)) } }
       return Item(id: 9_999, label: label)
@@ -535,8 +535,8 @@ struct EditMemoryTests {
 
   @Test func `An edit that is rolled back does not keep its list alive`() {
     final class Owner: Sendable {
-      let list: CollectionProperty<Owned>
-      init(_ list: CollectionProperty<Owned>) { self.list = list }
+      let list: ArrayDataSource<Owned>
+      init(_ list: ArrayDataSource<Owned>) { self.list = list }
     }
     struct Owned: Identifiable, Differentiable, Sendable, Equatable {
       let id: Int
@@ -544,7 +544,7 @@ struct EditMemoryTests {
       static func == (one: Owned, other: Owned) -> Bool { one.id == other.id }
     }
     func use() -> () -> Bool {
-      let list = CollectionProperty((0..<1_500).map { Owned(id: $0) })
+      let list = ArrayDataSource((0..<1_500).map { Owned(id: $0) })
       list.move(from: 0, to: 1_000)
       #expect(throws: Failure.self) {
         try list.transaction { (draft) throws(Failure) in

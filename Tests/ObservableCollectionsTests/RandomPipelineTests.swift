@@ -41,7 +41,7 @@ import Testing
 private struct PipelineRun {
   let seed: UInt64
   var editors: [RandomEditor<TestElement>]
-  let roots: [CollectionProperty<TestElement>]
+  let roots: [ArrayDataSource<TestElement>]
   let parameters: [Property<Int>]
   var random: SeededGenerator
   /// Lists that follow the roots later, or `nil` if the pipeline begins with the roots.
@@ -58,8 +58,8 @@ private struct PipelineRun {
         editsPerStep: editsPerStep ?? (seed.isMultiple(of: 7) ? 40 : 4),
         allowsDuplicates: seed.isMultiple(of: 2))
     }
-    var made: [CollectionProperty<TestElement>] = []
-    for index in editors.indices { made.append(CollectionProperty(editors[index].makeElements())) }
+    var made: [ArrayDataSource<TestElement>] = []
+    for index in editors.indices { made.append(ArrayDataSource(editors[index].makeElements())) }
     roots = made
     parameters = [Property(1), Property(2)]
   }

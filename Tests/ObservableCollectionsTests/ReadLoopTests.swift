@@ -119,4 +119,24 @@ import Testing
     while reads.canceled.withLock({ $0 == 0 }) { await Task.yield() }
     #expect(weakLoop == nil)
   }
+
+  @Test func `a pause that ends during a later read does not keep the release from canceling it`()
+    async
+  {
+    for _ in 0..<50 {
+      let (clock, reads) = (ManualClock(), Reads())
+      var loop: ReadLoop? = ReadLoop(every: .seconds(9), clock: clock) { try await reads.read() }
+      loop?.start()
+      _ = await reads.next()
+      reads.end()
+      while clock.nextDeadline == nil { await Task.yield() }
+      loop?.request()
+      #expect(await reads.next() == 2)
+      if clock.nextDeadline != nil { clock.advanceToNextDeadline() }
+      // The queue of the loop may learn of the end of the pause now.
+      for _ in 0..<20 { await Task.yield() }
+      loop = nil
+      while reads.canceled.withLock({ $0 == 0 }) { await Task.yield() }
+    }
+  }
 }

@@ -4,6 +4,7 @@ import Dispatch
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// A scheduler that runs work when a test asks for it.
@@ -26,7 +27,7 @@ final class Stepper: Sendable {
 }
 
 /// Rule T9.
-@Suite struct SchedulingConcurrencyTests {
+@Suite(.tags(.concurrency)) struct SchedulingConcurrencyTests {
   private let stepper = Stepper()
   private let items = Items([1])
 
@@ -160,7 +161,7 @@ final class Stepper: Sendable {
   }
 
   @Test func anObserverThatIsDisposedWhileItsEventIsComputedIsNotCalled() throws {
-    let items = CollectionProperty<Meddler>()
+    let items = ArrayDataSource<Meddler>()
     let bag = DisposeBag()
     let (isOn, called) = (Shared(false), Shared(0))
     let meddle: @Sendable () -> Void = { if isOn.exchange(false) { bag.dispose() } }
@@ -230,7 +231,7 @@ final class Stepper: Sendable {
 }
 
 /// Rule T9: snapshots only.
-@Suite struct SnapshotsOnlyConcurrencyTests {
+@Suite(.tags(.concurrency)) struct SnapshotsOnlyConcurrencyTests {
   private let items = Items([1])
 
   @Test func immediateObserversGetTheContentsAfterEachChange() {
@@ -263,7 +264,7 @@ final class Stepper: Sendable {
   @Test func noDifferenceIsEverComputed() {
     let stepper = Stepper()
     let compared = Shared(0)
-    let meddlers = CollectionProperty((0..<4).map { Compared(id: $0, compared: compared) })
+    let meddlers = ArrayDataSource((0..<4).map { Compared(id: $0, compared: compared) })
     let log = Log<Int>([])
     let observation = meddlers.observeSnapshots(on: stepper.scheduler) { log.append($0.count) }
     stepper.run()
@@ -325,7 +326,7 @@ private struct Compared: Differentiable, Sendable {
 }
 
 /// Rule T9: the asynchronous sequence.
-@Suite struct AsyncEventsConcurrencyTests {
+@Suite(.tags(.concurrency)) struct AsyncEventsConcurrencyTests {
   private let items = Items([1])
 
   @Test func eventsComeInOrder() async throws {
@@ -414,8 +415,8 @@ private struct Compared: Differentiable, Sendable {
 }
 
 /// The status, observed elsewhere than on the thread that edits.
-@Suite struct StatusObservationTests {
-  private let items = CollectionProperty([1], status: .loading)
+@Suite(.tags(.concurrency)) struct StatusObservationTests {
+  private let items = ArrayDataSource([1], status: .loading)
 
   @Test func `a scheduled observer of the status receives the latest pending status`() {
     let stepper = Stepper()

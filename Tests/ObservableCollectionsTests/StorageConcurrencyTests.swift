@@ -3,10 +3,11 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Snapshots of a long collection that other threads read and release while it is edited.
-@Suite struct StorageConcurrencyTests {
+@Suite(.tags(.concurrency)) struct StorageConcurrencyTests {
   @Test func readersNeverSeeAnEdit() throws {
     let items = Items((0..<3_000).map { TestElement($0) })
     let isOver = Shared(false)

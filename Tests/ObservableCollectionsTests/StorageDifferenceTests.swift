@@ -285,7 +285,7 @@ import Testing
   }
 
   @Test func `elements in shared parts are never compared`() {
-    let items = CollectionProperty((0..<100_000).map { CountingElement(id: $0) })
+    let items = ArrayDataSource((0..<100_000).map { CountingElement(id: $0) })
     items.replaceElement(at: 7, value: 1)
     let before = items.snapshot
     items.replaceElement(at: 50_000, value: 1)
@@ -327,7 +327,7 @@ private struct CountingElement: Differentiable, Sendable {
   }
 }
 
-extension CollectionProperty<CountingElement> {
+extension ArrayDataSource<CountingElement> {
   fileprivate func replaceElement(at offset: Int, value: Int) {
     self[offset] = CountingElement(id: offset, value: value)
   }

@@ -180,7 +180,7 @@ import Testing
 
   @Test func `a comparison that edits a draft that was kept traps`() async {
     await #expect(processExitsWith: .failure) {
-      let items = CollectionProperty([ComparingElement(id: 1), ComparingElement(id: 2)])
+      let items = ArrayDataSource([ComparingElement(id: 1), ComparingElement(id: 2)])
       items.transaction { draft in
         draft.remove(at: 0)
         draft.append(ComparingElement(id: 1, version: 2))
@@ -194,7 +194,7 @@ import Testing
     async
   {
     await #expect(processExitsWith: .failure) {
-      let items = CollectionProperty([1])
+      let items = ArrayDataSource([1])
       let rows = items.transformed { DiscardingOperator(input: $0) }
       let observation = rows.observe { _ in }
       items.append(2)
@@ -204,31 +204,31 @@ import Testing
 
   @Test func elementsThatDoNotFitTheChangesetTrap() async {
     await #expect(processExitsWith: .failure) {
-      CollectionProperty([1, 2]).publish(
+      ArrayDataSource([1, 2]).publish(
         Changeset(insertions: [0]), inserted: [], updated: [], status: .loaded)
     }
   }
 
   @Test func `a changeset that does not fit the elements traps`() async {
     await #expect(processExitsWith: .failure, "a deletion behind the end of a short list") {
-      CollectionProperty([1, 2]).publish(
+      ArrayDataSource([1, 2]).publish(
         Changeset(deletions: [0, 9], insertions: [1]), inserted: [5], updated: [], status: .loaded)
     }
     await #expect(processExitsWith: .failure, "a deletion behind the end of a tree") {
-      let items = CollectionProperty(Array(0..<10_000))
+      let items = ArrayDataSource(Array(0..<10_000))
       items.insert(-1, at: 7)
       items.transaction { $0.apply(Changeset(deletions: [0, 20_000])) { _ in 5 } }
     }
     await #expect(processExitsWith: .failure, "an update of an element with another offset") {
-      let items = CollectionProperty([1, 2])
+      let items = ArrayDataSource([1, 2])
       items.transaction { $0.apply(Changeset(updates: [.init(from: 0, to: 1)])) { _ in 5 } }
     }
     await #expect(processExitsWith: .failure, "the same element deleted twice") {
-      let items = CollectionProperty(Array(0..<10))
+      let items = ArrayDataSource(Array(0..<10))
       items.transaction { $0.apply(Changeset(unordered: [9, 9, 9])) { _ in 5 } }
     }
     await #expect(processExitsWith: .failure, "deletions of a tree that are not in order") {
-      let items = CollectionProperty(Array(0..<3_001))
+      let items = ArrayDataSource(Array(0..<3_001))
       items.insert(-1, at: 7)
       items.transaction { $0.apply(Changeset(unordered: [336, 605, 365])) { _ in 5 } }
     }
@@ -236,12 +236,12 @@ import Testing
       _ = Changeset(unordered: [9, 9]).applying(to: Array(0..<10), with: Array(0..<8))
     }
     await #expect(processExitsWith: .failure, "two updates that exchange their offsets") {
-      let items = CollectionProperty([1, 2, 3])
+      let items = ArrayDataSource([1, 2, 3])
       let updates = [Changeset.Update(from: 1, to: 0), Changeset.Update(from: 0, to: 1)]
       items.transaction { $0.apply(Changeset(updates: updates)) { $0 + 7 } }
     }
     await #expect(processExitsWith: .failure, "the same with the elements in arrays") {
-      CollectionProperty([1, 2]).publish(
+      ArrayDataSource([1, 2]).publish(
         Changeset(updates: [.init(from: 0, to: 1)]), inserted: [], updated: [5], status: .loaded)
     }
   }
@@ -261,7 +261,7 @@ import Testing
 
   @Test func `what a comparison edits while an element is replaced is discarded`() async {
     await #expect(processExitsWith: .success) {
-      let items = CollectionProperty([ComparingElement(id: 1), ComparingElement(id: 2)])
+      let items = ArrayDataSource([ComparingElement(id: 1), ComparingElement(id: 2)])
       items.transaction { draft in
         ComparingElement.whenCompared = { if draft.count == 2 { draft.remove(at: 0) } }
         draft[1] = ComparingElement(id: 2, version: 2)
@@ -273,7 +273,7 @@ import Testing
 
   @Test func `a closure that changes an element and removes another one before it traps`() async {
     await #expect(processExitsWith: .failure) {
-      let items = CollectionProperty([1, 2, 3])
+      let items = ArrayDataSource([1, 2, 3])
       items.transaction { draft in
         draft.update(at: 1) { element in
           draft.remove(at: 0)
@@ -366,7 +366,7 @@ extension Changeset {
   }
 }
 
-extension CollectionProperty {
+extension ArrayDataSource {
   fileprivate func publish(
     _ changeset: Changeset, inserted: [Element], updated: [Element], status: SourceStatus
   ) {

@@ -36,7 +36,7 @@ import Testing
       case 3: items.update(at: offset) { $0.content += 1 }
       case 4: items.move(from: offset, to: other)
       default:
-        items.property.edit {
+        items.edit {
           $0.apply(
             Changeset(
               deletions: [offset], insertions: [other],
@@ -129,7 +129,7 @@ import Testing
 
   @Test func elementsThatKnowWhereTheyAreAreComparedToo() {
     let tokens = (0..<1_000).map { _ in Token() }
-    let items = CollectionProperty(tokens.indices.map { Watcher(id: $0, token: tokens[$0]) })
+    let items = ArrayDataSource(tokens.indices.map { Watcher(id: $0, token: tokens[$0]) })
     items.remove(at: 500)
     let before = items.snapshot
     items.update(at: 3) { $0.token = nil }
@@ -145,7 +145,7 @@ import Testing
     var random = SeededGenerator(seed: 5)
     let made: Int
     do {
-      let items = CollectionProperty<Meddler>()
+      let items = ArrayDataSource<Meddler>()
       var next = 0
       func make() -> Meddler {
         next += 1
@@ -169,7 +169,7 @@ import Testing
   }
 
   @Test func anElementThatIsLetGoMayLookAtALongDraft() {
-    let items = CollectionProperty<Meddler>()
+    let items = ArrayDataSource<Meddler>()
     let seen = Shared<[Int]>([])
     items.append(contentsOf: (0..<2_000).map { Meddler(id: $0) })
     items.transaction { draft in

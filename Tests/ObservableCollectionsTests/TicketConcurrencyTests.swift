@@ -5,10 +5,11 @@ import Foundation
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Rules T11 and T12: transactions over several roots, and delivery that falls behind.
-@Suite struct TicketConcurrencyTests {
+@Suite(.tags(.concurrency)) struct TicketConcurrencyTests {
 
   // MARK: T12
 

@@ -4,10 +4,11 @@ import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 /// Attempts to break transactions: each test began as a way to violate a rule of the contract.
-@Suite struct TransactionBreakingConcurrencyTests {
+@Suite(.tags(.concurrency)) struct TransactionBreakingConcurrencyTests {
 
   // MARK: Transactions over domains
 
@@ -129,8 +130,8 @@ import Testing
 
   @Test func `an element that a commit releases may edit another root of the transaction`() async {
     await #expect(processExitsWith: .success) {
-      let left = CollectionProperty([Meddler(id: 1)])
-      let right = CollectionProperty<Meddler>([])
+      let left = ArrayDataSource([Meddler(id: 1)])
+      let right = ArrayDataSource<Meddler>([])
       withTransaction {
         left.remove(at: 0)
         left.insert(

@@ -5,10 +5,11 @@ import Foundation
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Rule T1 between threads.
-@Suite struct TransactionConcurrencyTests {
+@Suite(.tags(.concurrency)) struct TransactionConcurrencyTests {
   @Test func anotherThreadsMutationWaitsForTheTransaction() throws {
     let items = Items([1])
     let recorder = RecordingObserver(items)
@@ -64,7 +65,7 @@ import Testing
 
   @Test func deliveryGoesOnWhileAnotherThreadsTransactionIsOpen() throws {
     let control = PauseControl()
-    let items = CollectionProperty<TestElement>([1], pauseHook: control.hook)
+    let items = ArrayDataSource<TestElement>([1], pauseHook: control.hook)
     let recorder = RecordingObserver(items)
     let held = control.arm(.committed)
     let deliverer = Worker { items.append(2) }
@@ -141,7 +142,7 @@ import Testing
 
   @Test func gatesTakenInOppositeOrdersTrap() async {
     await #expect(processExitsWith: .failure) {
-      let (one, other) = (CollectionProperty([1]), CollectionProperty([2]))
+      let (one, other) = (ArrayDataSource([1]), ArrayDataSource([2]))
       let (first, second) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       Thread.detachNewThread {
         one.transaction { _ in
@@ -163,7 +164,7 @@ import Testing
 
   @Test func threeGatesInACircleTrap() async {
     await #expect(processExitsWith: .failure) {
-      let all = [CollectionProperty([1]), CollectionProperty([2]), CollectionProperty([3])]
+      let all = [ArrayDataSource([1]), ArrayDataSource([2]), ArrayDataSource([3])]
       let arrived = DispatchSemaphore(value: 0)
       let go = DispatchSemaphore(value: 0)
       for index in all.indices {

@@ -165,7 +165,7 @@ import Testing
 
   @Test func aDraftUsedAfterItsTransactionTraps() async {
     await #expect(processExitsWith: .failure) {
-      let items = CollectionProperty([1])
+      let items = ArrayDataSource([1])
       var escaped: CollectionDraft<Int>?
       items.transaction { escaped = $0 }
       escaped?.append(2)

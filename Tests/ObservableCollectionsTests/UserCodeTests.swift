@@ -4,17 +4,18 @@ import Dispatch
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Rule T8: user code that the engine calls may call the engine. Each test runs on a new thread, so a
 /// deadlock is reported instead of waited for.
-@Suite struct UserCodeConcurrencyTests {
+@Suite(.tags(.concurrency)) struct UserCodeConcurrencyTests {
   private let other = Items([7])
   private let bag = DisposeBag()
 
   /// All calls that user code could make to the collection, and to another one.
   private func meddle(
-    _ target: @escaping @Sendable () -> CollectionProperty<Meddler>?, edits: Bool
+    _ target: @escaping @Sendable () -> ArrayDataSource<Meddler>?, edits: Bool
   ) -> @Sendable () -> Void {
     let isInside = Shared(false)
     let edited = Shared(0)
@@ -31,7 +32,7 @@ import Testing
       items.observe(on: .queue(.global())) { _ in }.dispose()
       items.observeStatus { _ in }.store(in: bag)
       _ = items.map { TestElement($0.id) }.snapshot.count
-      _ = items.collection.concatenated(with: CollectionProperty<Meddler>()).snapshot.count
+      _ = items.collection.concatenated(with: ArrayDataSource<Meddler>()).snapshot.count
       // Replays compare as well, and would never end.
       if edits,
         edited.modify({
@@ -44,9 +45,9 @@ import Testing
   }
 
   private func run(
-    edits: Bool = false, _ body: @escaping @Sendable (CollectionProperty<Meddler>, Meddler) -> Void
+    edits: Bool = false, _ body: @escaping @Sendable (ArrayDataSource<Meddler>, Meddler) -> Void
   ) throws {
-    let items = CollectionProperty<Meddler>()
+    let items = ArrayDataSource<Meddler>()
     let meddle = meddle({ [weak items] in items }, edits: edits)
     let recorder = RecordingObserver(items)
     try Worker.run {
@@ -108,7 +109,7 @@ import Testing
   }
 
   @Test func editsInsideTheComparisonsOfADifferenceAreWrittenOver() throws {
-    let items = CollectionProperty<Meddler>()
+    let items = ArrayDataSource<Meddler>()
     let isOn = Shared(false)
     let edits = Shared(0)
     let meddle: @Sendable () -> Void = { [weak items] in
@@ -118,7 +119,7 @@ import Testing
       items?.append(Meddler(id: 1000))
       isOn.value = true
     }
-    let source = CollectionProperty<Meddler>()
+    let source = ArrayDataSource<Meddler>()
     let binding = source.bind(to: items)
     source.append(contentsOf: (0..<4).map { Meddler(id: $0, content: 1, meddle: meddle) })
     let recorder = RecordingObserver(items)
@@ -174,7 +175,7 @@ import Testing
 
   @Test func comparisonsOfABindingMayComeBack() throws {
     try run { items, new in
-      let target = CollectionProperty<Meddler>()
+      let target = ArrayDataSource<Meddler>()
       let binding = items.bind(to: target)
       items.append(new)
       target.remove(at: 0)
@@ -184,7 +185,7 @@ import Testing
   }
 
   @Test func anElementThatIsLetGoMayEditItsCollection() throws {
-    let items = CollectionProperty<Meddler>()
+    let items = ArrayDataSource<Meddler>()
     let gone = Shared(0)
     let revive: @Sendable () -> Void = { [weak items, other] in
       gone.modify { $0 += 1 }
@@ -226,7 +227,7 @@ import Testing
   }
 
   @Test func whatATransactionOverSeveralRollsBackMayEditEachOfThem() throws {
-    let (one, two) = (CollectionProperty<Meddler>(), CollectionProperty<Meddler>())
+    let (one, two) = (ArrayDataSource<Meddler>(), ArrayDataSource<Meddler>())
     let revive: @Sendable () -> Void = {
       one.append(Meddler(id: 1))
       two.append(Meddler(id: 2))

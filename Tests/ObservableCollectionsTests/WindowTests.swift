@@ -7,7 +7,7 @@ import Testing
 /// Windows: exact events, and the anchored window beside a model.
 @Suite struct WindowTests {
   @Test func `an insertion before the end of a prefix pushes the last element out`() throws {
-    let list = CollectionProperty<TestElement>([1, 2, 3, 4])
+    let list = ArrayDataSource<TestElement>([1, 2, 3, 4])
     let recorder = RecordingObserver(list.prefix(2))
     list.insert(9, at: 0)
     list.append(8)
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func `a page that is scrolled keeps the elements in both windows`() throws {
-    let list = CollectionProperty((0..<100).map { TestElement($0) })
+    let list = ArrayDataSource((0..<100).map { TestElement($0) })
     let page = Property(0..<5)
     let recorder = RecordingObserver(list.window(page))
     page.value = 2..<7
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func `rows that come and go above an anchored page do not shift it`() throws {
-    let list = CollectionProperty((0..<1_000).map { TestElement($0) })
+    let list = ArrayDataSource((0..<1_000).map { TestElement($0) })
     let anchor = Property<Int?>(500)
     let page = list.window(around: anchor, before: 2, after: 2)
     let recorder = RecordingObserver(page)
@@ -61,7 +61,7 @@ import Testing
 
   @Test func `an anchored page over a list that loads later is empty, and then around the element`()
   {
-    let list = CollectionProperty<TestElement>(status: .loading)
+    let list = ArrayDataSource<TestElement>(status: .loading)
     let page = list.window(around: Property<Int?>(5), before: 1, after: 1)
     #expect(page.snapshot.isEmpty && page.status.state == .loading)
     list.publish((0..<10).map { TestElement($0) }, status: .loaded)
@@ -72,7 +72,7 @@ import Testing
   func `an anchored page equals its model`(size: Int) throws {
     for seed in UInt64(0)..<40 {
       var editor = RandomEditor(seed: seed, size: size, allowsDuplicates: false)
-      let list = CollectionProperty((0..<size).map { _ in editor.makeElement() })
+      let list = ArrayDataSource((0..<size).map { _ in editor.makeElement() })
       let anchor = Property<Int?>(nil)
       let page = list.window(around: anchor, before: 2, after: 3)
       let recorder = RecordingObserver(page, seed: seed)

@@ -3,9 +3,10 @@ import ReactiveSignals
 import SwappablePrimitives
 import Synchronization
 import TestSupport
+import TestTags
 import Testing
 
-@Suite struct ValueSequenceTests {
+@Suite(.tags(.concurrency)) struct ValueSequenceTests {
   private let input = SignalInput<Int>()
 
   @Test(arguments: [
@@ -204,7 +205,7 @@ import Testing
   }
 }
 
-@Suite struct AsyncSequenceConcurrencyTests {
+@Suite(.tags(.concurrency)) struct AsyncSequenceConcurrencyTests {
   @Test func valuesOfManyThreadsReachTheLoopAndThenTheEnd() async {
     let input = SignalInput<Int>()
     let iterator = input.signal.values(policy: .everything)

@@ -3,6 +3,7 @@ import Dispatch
 import ReactiveSignals
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 @Suite struct CompletionTests {
@@ -224,7 +225,7 @@ import Testing
   }
 }
 
-@Suite struct CompletionConcurrencyTests {
+@Suite(.tags(.concurrency)) struct CompletionConcurrencyTests {
   // MARK: Races
 
   private let control = PauseControl()

@@ -3,9 +3,10 @@ import ReactiveSignals
 import SwappablePrimitives
 import Synchronization
 import TestSupport
+import TestTags
 import Testing
 
-@Suite struct DisposableTests {
+@Suite(.tags(.concurrency)) struct DisposableTests {
   private let input = SignalInput<Int>()
 
   // MARK: Rule T6

@@ -4,6 +4,7 @@ import ReactiveSignals
 import SwappablePrimitives
 import Synchronization
 import TestSupport
+import TestTags
 import Testing
 
 /// The rules of the event contract that hold for each operator.
@@ -172,7 +173,7 @@ import Testing
     { $0.zip($0).map { $1 } },
     { Property($0).signal.switchToLatest() },
     { $0.receive(on: Scheduler { $0() }, policy: .everything) },
-    { $0.throttle(for: .zero, clock: ManualClock()) },
+    { $0.throttled(for: .zero, clock: ManualClock()) },
   ]
 
   @Test(arguments: chains.indices)
@@ -211,7 +212,7 @@ import Testing
       return which.signal.switchToLatest()
     },
     { $0.receive(on: Scheduler { $0() }, policy: .everything) },
-    { $0.throttle(for: .zero, clock: ManualClock()) },
+    { $0.throttled(for: .zero, clock: ManualClock()) },
   ]
 
   @Test(arguments: forgetful.indices)
@@ -286,7 +287,7 @@ import Testing
   }
 }
 
-@Suite struct OperatorConcurrencyTests {
+@Suite(.tags(.concurrency)) struct OperatorConcurrencyTests {
   // MARK: Rule T7
 
   @Test func anOperatorThatTurnsLiveWhileARoundIsComputedIsPartOfIt() throws {

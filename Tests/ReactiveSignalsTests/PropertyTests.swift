@@ -1,8 +1,9 @@
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
-@Suite struct PropertyTests {
+@Suite(.tags(.concurrency)) struct PropertyTests {
   @Test func anObserverIsToldThePresentValueAndThenEachThatIsSet() {
     let property = Property("Ada")
     let log = Log<String>()

@@ -3,6 +3,7 @@ import ReactiveSignals
 import SwappablePrimitives
 import Synchronization
 import TestSupport
+import TestTags
 import Testing
 
 @Suite struct PropertyViewTests {
@@ -216,7 +217,7 @@ import Testing
   }
 }
 
-@Suite struct PropertyViewConcurrencyTests {
+@Suite(.tags(.concurrency)) struct PropertyViewConcurrencyTests {
   @Test func aMappedPropertyNeverFallsBackOrBehind() {
     let property = Property(0)
     let doubled = property.map { $0 * 2 }

@@ -3,6 +3,7 @@ import ReactiveSignals
 import SwappablePrimitives
 import Synchronization
 import TestSupport
+import TestTags
 import Testing
 
 /// An event of which only the latest is pending.
@@ -12,7 +13,7 @@ private struct Latest: Mergeable {
   let value: Int
 }
 
-@Suite struct SchedulerTests {
+@Suite(.tags(.concurrency)) struct SchedulerTests {
   private let input = SignalInput<Int>()
   private let work = HeldWork()
 

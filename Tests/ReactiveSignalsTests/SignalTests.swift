@@ -3,9 +3,10 @@ import ReactiveSignals
 import SwappablePrimitives
 import Synchronization
 import TestSupport
+import TestTags
 import Testing
 
-@Suite struct SignalTests {
+@Suite(.tags(.concurrency)) struct SignalTests {
   private let input = SignalInput<Int>()
 
   @Test func observersAreCalledInTheOrderOfTheirSubscription() {

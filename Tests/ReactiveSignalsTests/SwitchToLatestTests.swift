@@ -1,6 +1,7 @@
 import DataSourceTesting
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 @Suite struct SwitchToLatestTests {
@@ -139,7 +140,7 @@ import Testing
   }
 }
 
-@Suite struct SwitchToLatestConcurrencyTests {
+@Suite(.tags(.concurrency)) struct SwitchToLatestConcurrencyTests {
   @Test func afterASwitchNothingComesOfTheSignalBefore() {
     for _ in 0..<50 {
       let inputs = (0..<4).map { _ in SignalInput<Int>() }

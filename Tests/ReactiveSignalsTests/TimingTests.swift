@@ -2,6 +2,7 @@ import DataSourceTesting
 import ReactiveSignals
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 @Suite struct TimingTests {
@@ -12,45 +13,45 @@ import Testing
 
   @Test func debounceSendsAValueThatNoneHasFollowed() throws {
     let input = marbles.input("-a-bc-----d")
-    try marbles.check(input.debounce(for: interval, clock: marbles.clock), "-------c-----d")
+    try marbles.check(input.debounced(for: interval, clock: marbles.clock), "-------c-----d")
   }
 
   @Test func debounceSendsWhatWaitsAtTheEnd() throws {
     let input = marbles.input("-a-----bc|")
-    try marbles.check(input.debounce(for: interval, clock: marbles.clock), "----a----(c|)")
+    try marbles.check(input.debounced(for: interval, clock: marbles.clock), "----a----(c|)")
   }
 
   @Test func debounceEndsAtOnceWhereNothingWaits() throws {
     let input = marbles.input("-a-----|")
-    try marbles.check(input.debounce(for: interval, clock: marbles.clock), "----a--|")
+    try marbles.check(input.debounced(for: interval, clock: marbles.clock), "----a--|")
   }
 
   @Test func whatIsDueAtATickComesBeforeItsInput() throws {
     let input = marbles.input("a--b")
-    try marbles.check(input.debounce(for: interval, clock: marbles.clock), "---a--b")
+    try marbles.check(input.debounced(for: interval, clock: marbles.clock), "---a--b")
   }
 
   // MARK: throttle
 
   @Test func throttleSendsTheFirstAtOnceAndTheNewestOfEachInterval() throws {
     let input = marbles.input("-abcde-----f")
-    try marbles.check(input.throttle(for: interval, clock: marbles.clock), "-a--c--e---f")
+    try marbles.check(input.throttled(for: interval, clock: marbles.clock), "-a--c--e---f")
   }
 
   @Test func throttleSendsTheFirstOfEachIntervalIfAsked() throws {
     let input = marbles.input("-abcde-----f")
     try marbles.check(
-      input.throttle(for: interval, clock: marbles.clock, latest: false), "-a--b--d---f")
+      input.throttled(for: interval, clock: marbles.clock, latest: false), "-a--b--d---f")
   }
 
   @Test func throttleSendsWhatWaitsAtTheEnd() throws {
     let input = marbles.input("-ab|")
-    try marbles.check(input.throttle(for: interval, clock: marbles.clock), "-a-(b|)")
+    try marbles.check(input.throttled(for: interval, clock: marbles.clock), "-a-(b|)")
   }
 
   @Test func throttleEndsAtOnceWhereNothingWaits() throws {
     let input = marbles.input("-a-|")
-    try marbles.check(input.throttle(for: interval, clock: marbles.clock), "-a-|")
+    try marbles.check(input.throttled(for: interval, clock: marbles.clock), "-a-|")
   }
 
   // MARK: Any clock
@@ -70,8 +71,8 @@ import Testing
     _ signal: Signal<Int>, throttles: Bool, by clock: Sleeping
   ) -> Signal<Int> {
     throttles
-      ? signal.throttle(for: .seconds(2), clock: clock)
-      : signal.debounce(for: .seconds(2), clock: clock)
+      ? signal.throttled(for: .seconds(2), clock: clock)
+      : signal.debounced(for: .seconds(2), clock: clock)
   }
 
   @Test(arguments: [false, true])
@@ -98,7 +99,7 @@ import Testing
   @Test func lettingItGoWakesWhoSleepsForIt() async throws {
     let (clock, input) = (ManualClock(), SignalInput<Int>())
     do {
-      let signal = input.signal.debounce(for: .seconds(2), clock: Sleeping(base: clock))
+      let signal = input.signal.debounced(for: .seconds(2), clock: Sleeping(base: clock))
       input.send(1)
       try await clock.waitForSleepers(1)
       withExtendedLifetime(signal) {}
@@ -166,7 +167,7 @@ import Testing
   func debounceSendsThoughItsClockStandsOrIsSetBack(time: Duration) {
     let (input, log) = (SignalInput<Int>(), Log<Int>())
     let clock = Wrong(base: marbles.clock)
-    let observation = input.signal.debounce(for: interval, clock: clock).observe { log.append($0) }
+    let observation = input.signal.debounced(for: interval, clock: clock).observe { log.append($0) }
     input.send(1)
     input.send(2)
     clock.time.value = time
@@ -183,8 +184,8 @@ import Testing
     let timed = Counting(base: clock, calls: Log())
     let signal =
       throttles
-      ? input.signal.throttle(for: interval, clock: timed)
-      : input.signal.debounce(for: interval, clock: timed)
+      ? input.signal.throttled(for: interval, clock: timed)
+      : input.signal.debounced(for: interval, clock: timed)
     let observation = signal.observe { log.append($0) }
     for value in 0..<1000 { input.send(value) }
     #expect(timed.calls.value == [interval])
@@ -203,8 +204,8 @@ import Testing
     let timed = Counting(base: marbles.clock, calls: Log())
     let signal =
       throttles
-      ? input.signal.throttle(for: .seconds(Int64.max), clock: timed)
-      : input.signal.debounce(for: .seconds(Int64.max), clock: timed)
+      ? input.signal.throttled(for: .seconds(Int64.max), clock: timed)
+      : input.signal.debounced(for: .seconds(Int64.max), clock: timed)
     let log = Log<Int>()
     let observation = signal.observe { log.append($0) }
     for value in 1...2 { input.send(value) }
@@ -218,8 +219,8 @@ import Testing
 
   private func timed(_ signal: Signal<Int>, throttles: Bool) -> Signal<Int> {
     throttles
-      ? signal.throttle(for: interval, clock: marbles.clock)
-      : signal.debounce(for: interval, clock: marbles.clock)
+      ? signal.throttled(for: interval, clock: marbles.clock)
+      : signal.debounced(for: interval, clock: marbles.clock)
   }
 
   @Test(arguments: [false, true])
@@ -249,8 +250,8 @@ import Testing
       }
       let timed =
         throttles
-        ? signal.throttle(for: interval, clock: marbles.clock)
-        : signal.debounce(for: interval, clock: marbles.clock)
+        ? signal.throttled(for: interval, clock: marbles.clock)
+        : signal.debounced(for: interval, clock: marbles.clock)
       let observation = timed.observe { _ in log.append(1) }
       input.send(Token())
       let waiting = Token()
@@ -298,7 +299,7 @@ import Testing
 
   @Test func aPropertyRemembersWhatItHasSentAtLast() {
     let property = Property(1)
-    let signal = property.signal.debounce(for: interval, clock: marbles.clock)
+    let signal = property.signal.debounced(for: interval, clock: marbles.clock)
     property.value = 2
     let log = Log<Int>()
     let early = signal.observe { log.append($0) }
@@ -310,14 +311,14 @@ import Testing
   }
 }
 
-@Suite struct TimingConcurrencyTests {
+@Suite(.tags(.concurrency)) struct TimingConcurrencyTests {
   @Test(arguments: [false, true])
   func valuesOfManyThreadsComeInOrderAndTheLastIsNotLost(throttles: Bool) {
     let (clock, input) = (ManualClock(), SignalInput<Int>())
     let signal =
       throttles
-      ? input.signal.throttle(for: .seconds(1), clock: clock)
-      : input.signal.debounce(for: .seconds(1), clock: clock)
+      ? input.signal.throttled(for: .seconds(1), clock: clock)
+      : input.signal.debounced(for: .seconds(1), clock: clock)
     let (log, ends) = (Log<Int>(), Log<Int>())
     let observation = signal.observe {
       log.append($0)

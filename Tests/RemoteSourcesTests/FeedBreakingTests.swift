@@ -5,10 +5,11 @@ import ObservableCollections
 import ReactiveSignals
 @testable import RemoteSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Feeds in hard circumstances.
-@Suite(.timeLimit(.minutes(10))) struct FeedBreakingTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct FeedBreakingTests {
   /// An element whose identity and encoding run code of a test.
   struct Meddling: Differentiable, Sendable, Encodable {
     let id: Int
@@ -35,8 +36,8 @@ import Testing
   @Test func `a token of the first contents is valid although the source loaded late`() async throws
   {
     let items = [Item(1), Item(2)]
-    let token = try #require(Feed(CollectionProperty(items)).snapshot()?.token)
-    let source = CollectionProperty<Item>(status: .loading)
+    let token = try #require(Feed(ArrayDataSource(items)).snapshot()?.token)
+    let source = ArrayDataSource<Item>(status: .loading)
     let feed = Feed(source)
     source.publish(items, status: .loaded)
     source.append(Item(3))
@@ -47,7 +48,7 @@ import Testing
 
   @Test func `a list that changes all the time can be sent`() throws {
     let (isMeddling, count) = (Shared(false), Shared(10))
-    let source = CollectionProperty<Meddling>([])
+    let source = ArrayDataSource<Meddling>([])
     @Sendable func element(_ id: Int) -> Meddling {
       Meddling(id: id) { [weak source] in
         guard isMeddling.exchange(false) else { return }
@@ -70,7 +71,7 @@ import Testing
   }
 
   @Test func `a snapshot is there although revisions are forgotten at once`() throws {
-    let source = CollectionProperty([Item(1)])
+    let source = ArrayDataSource([Item(1)])
     let feed = Feed(source, retaining: .init(revisions: 0))
     let isOver = Shared(false)
     let thread = Worker {
@@ -88,7 +89,7 @@ import Testing
   }
 
   @Test func `a status never arrives before the change of its commit`() async throws {
-    let source = CollectionProperty([Item(0)])
+    let source = ArrayDataSource([Item(0)])
     let feed = Feed(source)
     let error = SourceError(code: "x", message: "x")
     let rounds = 2_000
@@ -123,15 +124,15 @@ import Testing
   }
 
   @Test func `an element that cannot be encoded is not taken for null`() async throws {
-    let nulls = CollectionProperty([try JSONElement(parsing: "null")])
+    let nulls = ArrayDataSource([try JSONElement(parsing: "null")])
     let token = try #require(Feed(nulls).snapshot()?.token)
-    let source = CollectionProperty([Meddling(id: 1, encodingError: Unable())])
+    let source = ArrayDataSource([Meddling(id: 1, encodingError: Unable())])
     var lines = Feed(source).lines(since: token).makeAsyncIterator()
     #expect(await lines.next()?.text.contains(#""state":"failed""#) == true)
   }
 
   @Test func `an element without the key of the feed holds the list back`() async throws {
-    let source = CollectionProperty([try JSONElement(parsing: #"{"id":1}"#)])
+    let source = ArrayDataSource([try JSONElement(parsing: #"{"id":1}"#)])
     let feed = Feed(source, key: "id")
     var lines = feed.lines().makeAsyncIterator()
     #expect(await lines.next()?.text.contains(#""elements":[{"id":1}]"#) == true)
@@ -148,7 +149,7 @@ import Testing
     async throws
   {
     let clock = ManualClock()
-    let source = CollectionProperty([Meddling(id: 1, encodingError: Unable())])
+    let source = ArrayDataSource([Meddling(id: 1, encodingError: Unable())])
     let received = Shared<[String]>([])
     let feed = Feed(source, clock: clock)
     let task = Task {
@@ -171,7 +172,7 @@ import Testing
 
   @Test func `lines for clients that come back are not kept without limit`() async throws {
     // The lines have 11 KB, and 2 MB in all.
-    let source = CollectionProperty((0..<150).map { Item($0) })
+    let source = ArrayDataSource((0..<150).map { Item($0) })
     let feed = Feed(source)
     var tokens: [String] = []
     for n in 1...400 {
@@ -190,7 +191,7 @@ import Testing
   }
 
   @Test func `the feed can be asked anywhere`() async throws {
-    let source = CollectionProperty([Item(1), Item(2)])
+    let source = ArrayDataSource([Item(1), Item(2)])
     let feed = Feed(source, key: "id", retaining: .init(revisions: 2))
     let texts = Shared<[String]>([])
     @Sendable func ask() {
@@ -215,7 +216,7 @@ import Testing
   }
 
   @Test func `encoding may edit the source, ask the feed and fail`() async throws {
-    let source = CollectionProperty<Meddling>([])
+    let source = ArrayDataSource<Meddling>([])
     let feed = Shared<Feed?>(nil)
     let depth = Shared(0)
     @Sendable func meddle() {
@@ -247,7 +248,7 @@ import Testing
 
   @Test func `identities may wait for the thread that commits`() async throws {
     let lock = Shared(0)
-    let source = CollectionProperty<Meddling>([])
+    let source = ArrayDataSource<Meddling>([])
     let feed = Feed(source, retaining: .init(revisions: 5))
     // Each identity takes a lock that the committing thread holds.
     @Sendable func meddle() { lock.modify { $0 += 1 } }
@@ -276,7 +277,7 @@ import Testing
       #"{"k":"\/","":"","\n":[\#(String(repeating: "[", count: 300))\#(String(repeating: "]", count: 300))]}"#,
     ]
     let elements = try odd.map { try JSONElement(parsing: $0, key: "k") }
-    let source = CollectionProperty(elements)
+    let source = ArrayDataSource(elements)
     let proxy = FaultProxy(Feed(source, key: "k"), seed: 1, faults: [.none, .parts])
     let recorder = SourceRecorder(RemoteDataSource<JSONElement>(proxy))
     try await recorder.wait(for: elements)
@@ -293,7 +294,7 @@ import Testing
 
   @Test(arguments: [0, 1, 2, 50])
   func `readers on several threads follow a list that several threads edit`(window: Int) throws {
-    let source = CollectionProperty((0..<20).map { Item($0) })
+    let source = ArrayDataSource((0..<20).map { Item($0) })
     let feed = Feed(source, key: "id", retaining: .init(revisions: window, age: .seconds(1)))
     let (isOver, faults) = (Shared(false), Shared<[String]>([]))
     let readers = (0..<3).map { number in
@@ -357,7 +358,7 @@ import Testing
   func `a subscriber that was away receives one change while large lines are sent`(
     isBack: Bool
   ) async throws {
-    let source = CollectionProperty<Item>((0..<1_000).map { Item($0) })
+    let source = ArrayDataSource<Item>((0..<1_000).map { Item($0) })
     let feed = Feed(source)
     var other = feed.lines().makeAsyncIterator()
     let token = await other.next()?.token
@@ -378,7 +379,7 @@ import Testing
 
   @Test func `waits that end at about the same time end together`() async throws {
     let clock = ManualClock()
-    let feed = Feed(CollectionProperty([Item(1)]), clock: clock)
+    let feed = Feed(ArrayDataSource([Item(1)]), clock: clock)
     var tasks: [Task<[Feed.Line?], Never>] = []
     for count in 1...100 {
       let interval = Duration.milliseconds(15_000 - count)
@@ -398,7 +399,7 @@ import Testing
 
   @Test func `the subscriber with the shorter interval receives its lines in time`() async throws {
     let clock = ManualClock()
-    let feed = Feed(CollectionProperty([Item(1)]), clock: clock)
+    let feed = Feed(ArrayDataSource([Item(1)]), clock: clock)
     let long = Task { for await _ in feed.lines() {} }
     while clock.nextDeadline?.offset != .seconds(15) { await Task.yield() }
     let times = Shared<[Duration]>([])

@@ -11,7 +11,7 @@ import TestTags
 import Testing
 
 /// Many clients and threads at the same time. The steps are counted, not timed.
-@Suite(.tags(.system), .timeLimit(.minutes(10))) struct FeedConcurrencyTests {
+@Suite(.tags(.concurrency, .system), .timeLimit(.minutes(10))) struct FeedConcurrencyTests {
   /// A list that a client has folded from lines.
   struct Folded {
     var items: [Item] = []
@@ -44,7 +44,7 @@ import Testing
   }
 
   /// Makes a number of random commits.
-  static func commit(_ count: Int, to source: CollectionProperty<Item>) {
+  static func commit(_ count: Int, to source: ArrayDataSource<Item>) {
     for round in 1...count {
       source.transaction { draft in
         let offset = round * 7 % draft.count
@@ -59,7 +59,7 @@ import Testing
 
   @Test func `a hundred clients end with the contents of the server`() async throws {
     let directory = try TemporaryDirectory()
-    let source = CollectionProperty((0..<200).map { Item($0) })
+    let source = ArrayDataSource((0..<200).map { Item($0) })
     let feed = Feed(source, key: "id")
     let server = try FeedServer(path: directory("s"), feeds: ["items": feed])
     let path = server.path
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test func `subscribers on many threads receive the revisions in order`() async throws {
-    let source = CollectionProperty((0..<50).map { Item($0) })
+    let source = ArrayDataSource((0..<50).map { Item($0) })
     let feed = Feed(source, key: "id")
     let lists = try await withThrowingTaskGroup(of: Folded?.self) { group in
       for _ in 0..<16 {
@@ -136,7 +136,7 @@ import Testing
 
   @Test func `servers are started at one path at the same time`() async throws {
     let directory = try TemporaryDirectory()
-    let feed = Feed(CollectionProperty([Item(1)]), key: "id")
+    let feed = Feed(ArrayDataSource([Item(1)]), key: "id")
     for _ in 0..<200 {
       let path = directory("s")
       let servers = await withTaskGroup(of: FeedServer?.self) { group in
@@ -160,7 +160,7 @@ import Testing
 
   @Test func `a server is stopped at once, and released while its list changes`() async throws {
     let directory = try TemporaryDirectory()
-    let source = CollectionProperty((0..<50).map { Item($0) })
+    let source = ArrayDataSource((0..<50).map { Item($0) })
     let feed = Feed(source, key: "id")
     let flag = Flag()
     await withTaskGroup(of: Void.self) { group in
@@ -195,13 +195,13 @@ import Testing
   @Test func `a source is swapped a thousand times while clients resume`() async throws {
     let directory = try TemporaryDirectory()
     let sources = (0..<4).map { number in
-      CollectionProperty((0..<60).map { Item($0 * (number + 1), number) })
+      ArrayDataSource((0..<60).map { Item($0 * (number + 1), number) })
     }
     let container = SwappableContainer(sources[0])
     let server = try FeedServer(
       path: directory("s"), feeds: ["items": Feed(container, key: "id")])
     let path = server.path
-    let last = CollectionProperty([Item(7), Item(-1)])
+    let last = ArrayDataSource([Item(7), Item(-1)])
     let lists = try await withThrowingTaskGroup(of: [Folded].self) { group in
       for _ in 0..<4 {
         group.addTask {

@@ -11,14 +11,14 @@ import Testing
   /// A server of one list, with a good client that must not notice what others do.
   struct Served {
     let directory: TemporaryDirectory
-    let source: CollectionProperty<Item>
+    let source: ArrayDataSource<Item>
     /// A list whose `initial` line is larger than what the system buffers for a socket.
-    let large = CollectionProperty((0..<20_000).map { Item($0) })
+    let large = ArrayDataSource((0..<20_000).map { Item($0) })
     let server: FeedServer
 
     init(_ items: [Item] = [Item(1)], limits: FeedServer.Limits = .init()) throws {
       directory = try TemporaryDirectory()
-      source = CollectionProperty(items)
+      source = ArrayDataSource(items)
       server = try FeedServer(
         path: directory("s"),
         feeds: ["items": Feed(source, key: "id"), "large": Feed(large, key: "id")], limits: limits)
@@ -89,7 +89,7 @@ import Testing
     // A listener that is closed without removing its file.
     close(try UnixSocket.makeListener(at: ByteString(directory("s"))).descriptor)
     #expect(FileManager.default.fileExists(atPath: directory("s")))
-    let feed = Feed(CollectionProperty([Item(1)]))
+    let feed = Feed(ArrayDataSource([Item(1)]))
     let server = try FeedServer(path: directory("s"), feeds: ["items": feed])
     let error = #expect(throws: SourceError.self) {
       try FeedServer(path: directory("s"), feeds: ["items": feed])
@@ -102,7 +102,7 @@ import Testing
 
   @Test func `a server does not remove the socket that has replaced its own`() throws {
     let directory = try TemporaryDirectory()
-    let feed = Feed(CollectionProperty([Item(1)]))
+    let feed = Feed(ArrayDataSource([Item(1)]))
     let old = try FeedServer(path: directory("s"), feeds: ["items": feed])
     try directory.remove("s")
     let new = try FeedServer(path: directory("s"), feeds: ["items": feed])
@@ -253,7 +253,7 @@ import Testing
   @Test func `a server without free descriptors refuses clients, and serves them later`() async {
     await #expect(processExitsWith: .success) {
       let directory = try TemporaryDirectory()
-      let feed = Feed(CollectionProperty([Item(1)]), key: "id")
+      let feed = Feed(ArrayDataSource([Item(1)]), key: "id")
       let server = try FeedServer(path: directory("s"), feeds: ["items": feed])
       let first = try RawClient(server.path)
       try first.send(Self.request)
@@ -280,7 +280,7 @@ import Testing
   @Test func `a server that was started without free descriptors serves clients later`() async {
     await #expect(processExitsWith: .success) {
       let directory = try TemporaryDirectory()
-      let feed = Feed(CollectionProperty([Item(1)]), key: "id")
+      let feed = Feed(ArrayDataSource([Item(1)]), key: "id")
       UnixSocket.setFileLimit(64)
       var files = Self.openAll()
       // Two descriptors for the pipe, one for the listener, and none to keep as a spare.
@@ -318,7 +318,7 @@ import Testing
       let directory = try TemporaryDirectory()
       try FileManager.default.createDirectory(
         atPath: directory("d"), withIntermediateDirectories: true)
-      let source = CollectionProperty([Item(1)])
+      let source = ArrayDataSource([Item(1)])
       let server = try FeedServer(path: directory("d/s"), feeds: ["items": Feed(source, key: "id")])
       let client = try RawClient(server.path)
       try client.send(Self.request)
@@ -372,7 +372,7 @@ import Testing
 
   @Test func `many lists are served on one socket`() throws {
     let directory = try TemporaryDirectory()
-    let sources = (0..<20).map { CollectionProperty([Item($0)]) }
+    let sources = (0..<20).map { ArrayDataSource([Item($0)]) }
     let feeds = Dictionary(
       uniqueKeysWithValues: sources.enumerated().map { ("list \($0)", Feed($1)) })
     let server = try FeedServer(path: directory("s"), feeds: feeds)

@@ -5,9 +5,10 @@ import Foundation
 import ObservableCollections
 @testable import RemoteSources
 import TestSupport
+import TestTags
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct FeedTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct FeedTests {
   /// A subscriber that folds lines.
   struct Subscriber {
     var iterator: Feed.Lines.Iterator
@@ -44,7 +45,7 @@ import Testing
     }
 
     /// Receives lines until the items are those of a source.
-    mutating func catchUp(with source: CollectionProperty<Item>) async throws {
+    mutating func catchUp(with source: ArrayDataSource<Item>) async throws {
       repeat { try await receive() } while items != Array(source.snapshot)
     }
 
@@ -55,8 +56,8 @@ import Testing
 
   @Test func `a failure is reported beside the contents that have it only`() async throws {
     let error = SourceError(code: "x", message: "broken")
-    let first = CollectionProperty<Item>([Item(100)])
-    let second = CollectionProperty<Item>((0..<20).map { Item($0) })
+    let first = ArrayDataSource<Item>([Item(100)])
+    let second = ArrayDataSource<Item>((0..<20).map { Item($0) })
     let source = first.concatenated(with: second)
     let feed = Feed(source, key: "id")
     func lines(
@@ -86,7 +87,7 @@ import Testing
   }
 
   @Test func `a subscriber receives the contents, and then each change`() async throws {
-    let source = CollectionProperty<Item>([Item(1), Item(2)])
+    let source = ArrayDataSource<Item>([Item(1), Item(2)])
     let feed = Feed(source, key: "id")
     var subscriber = Subscriber(feed)
     try await subscriber.receive()
@@ -100,7 +101,7 @@ import Testing
   }
 
   @Test func `a subscriber that does not ask receives one composed change`() async throws {
-    let source = CollectionProperty<Item>([Item(1)])
+    let source = ArrayDataSource<Item>([Item(1)])
     let feed = Feed(source)
     var subscriber = Subscriber(feed)
     try await subscriber.receive()
@@ -111,7 +112,7 @@ import Testing
   }
 
   @Test func `all subscribers share one line`() async throws {
-    let source = CollectionProperty<Item>((0..<50).map { Item($0) })
+    let source = ArrayDataSource<Item>((0..<50).map { Item($0) })
     let feed = Feed(source)
     var one = Subscriber(feed)
     var other = Subscriber(feed)
@@ -125,7 +126,7 @@ import Testing
   }
 
   @Test func `a late subscriber may receive a recent line and a change`() async throws {
-    let source = CollectionProperty<Item>((0..<50).map { Item($0) })
+    let source = ArrayDataSource<Item>((0..<50).map { Item($0) })
     let feed = Feed(source)
     var one = Subscriber(feed)
     try await one.receive()
@@ -142,7 +143,7 @@ import Testing
   }
 
   @Test func `many changes after a recent line make a new one`() async throws {
-    let source = CollectionProperty<Item>((0..<50).map { Item($0) })
+    let source = ArrayDataSource<Item>((0..<50).map { Item($0) })
     let feed = Feed(source)
     var one = Subscriber(feed)
     try await one.receive()
@@ -155,7 +156,7 @@ import Testing
 
   @Test func `subscribers that are far behind come to share their lines`() async throws {
     var random = SeededGenerator(seed: 7)
-    let source = CollectionProperty<Item>((0..<1_000).map { Item($0) })
+    let source = ArrayDataSource<Item>((0..<1_000).map { Item($0) })
     let feed = Feed(source)
     var subscribers: [Subscriber] = []
     var first = Subscriber(feed)
@@ -181,7 +182,7 @@ import Testing
   @Test func `a subscriber that is far behind passes a point with the contents that it has`()
     async throws
   {
-    let source = CollectionProperty<Item>((0..<1_000).map { Item($0) })
+    let source = ArrayDataSource<Item>((0..<1_000).map { Item($0) })
     let feed = Feed(source)
     var (first, late, other) = (Subscriber(feed), Subscriber(feed), Subscriber(feed))
     try await first.receive()
@@ -226,7 +227,7 @@ import Testing
   func `resuming from each revision gives the present contents`(repeats: Bool) async throws {
     for seed in 1...8 as ClosedRange<UInt64> {
       var editor = RandomEditor<Item>(seed: seed, repeats: repeats)
-      let source = CollectionProperty<Item>(editor.makeElements())
+      let source = ArrayDataSource<Item>(editor.makeElements())
       let feed = Feed(source, retaining: .init(revisions: 20))
       var points: [(token: String, items: [Item], revision: Int)] = []
       for _ in 0..<40 {
@@ -251,8 +252,8 @@ import Testing
 
   @Test func `a token survives a restart with equal contents`() async throws {
     let items = (0..<20).map { Item($0) }
-    let token = try #require(Feed(CollectionProperty(items), key: "id").snapshot()?.token)
-    let source = CollectionProperty(items)
+    let token = try #require(Feed(ArrayDataSource(items), key: "id").snapshot()?.token)
+    let source = ArrayDataSource(items)
     let feed = Feed(source, key: "id")
     var subscriber = Subscriber(feed, since: token, holding: items, at: 99)
     try await subscriber.receive()
@@ -266,8 +267,8 @@ import Testing
 
   @Test func `a token of a previous run is valid after a change, too`() async throws {
     let items = (0..<20).map { Item($0) }
-    let token = try #require(Feed(CollectionProperty(items)).snapshot()?.token)
-    let source = CollectionProperty(items)
+    let token = try #require(Feed(ArrayDataSource(items)).snapshot()?.token)
+    let source = ArrayDataSource(items)
     let feed = Feed(source)
     source.remove(at: 4)
     var subscriber = Subscriber(feed, since: token, holding: items, at: 99)
@@ -277,9 +278,9 @@ import Testing
   }
 
   @Test func `a token of other contents begins with the contents`() async throws {
-    let token = try #require(Feed(CollectionProperty([Item(1), Item(2)])).snapshot()?.token)
+    let token = try #require(Feed(ArrayDataSource([Item(1), Item(2)])).snapshot()?.token)
     for items in [[Item(2), Item(1)], [Item(1)], [], [Item(1), Item(2, 1)]] {
-      var subscriber = Subscriber(Feed(CollectionProperty(items)), since: token)
+      var subscriber = Subscriber(Feed(ArrayDataSource(items)), since: token)
       try await subscriber.receive()
       #expect(subscriber.lines[0].text.hasPrefix(#"{"event":"initial""#))
       #expect(subscriber.items == items)
@@ -288,13 +289,13 @@ import Testing
 
   @Test(arguments: ["", "-", "--", "a-b-c", "x-1-", "ä", String(repeating: "a-1-", count: 10_000)])
   func `a string that is no token begins with the contents`(token: String) async throws {
-    var subscriber = Subscriber(Feed(CollectionProperty([Item(1)])), since: token)
+    var subscriber = Subscriber(Feed(ArrayDataSource([Item(1)])), since: token)
     try await subscriber.receive()
     #expect(subscriber.items == [Item(1)])
   }
 
   @Test func `before the first load there are only status lines`() async throws {
-    let source = CollectionProperty<Item>(status: .loading)
+    let source = ArrayDataSource<Item>(status: .loading)
     let feed = Feed(source)
     #expect(feed.snapshot() == nil)
     var subscriber = Subscriber(feed)
@@ -317,7 +318,7 @@ import Testing
   @Test func `the failure of a source is in the line with its last contents`() async throws {
     let error = SourceError(code: "x", message: "no such \"file\"")
     for status in [SourceStatus.failed(error), .missing(error)] {
-      let source = CollectionProperty([Item(1)])
+      let source = ArrayDataSource([Item(1)])
       let feed = Feed(source, key: "id")
       var early = Subscriber(feed)
       try await early.receive()
@@ -342,7 +343,7 @@ import Testing
   }
 
   @Test func `a failure without its message is in the line with the last contents`() async throws {
-    let source = CollectionProperty<Item>(status: .loading)
+    let source = ArrayDataSource<Item>(status: .loading)
     source.publish([Item(1)], status: .failed(SourceError(code: "x", message: "/secret")))
     var subscriber = Subscriber(Feed(source, sendsStatusMessages: false))
     try await subscriber.receive()
@@ -351,8 +352,8 @@ import Testing
 
   @Test func `the tokens of equal contents are current, also those of a previous run`() throws {
     let items = (0..<10).map { Item($0) }
-    let token = try #require(Feed(CollectionProperty(items), key: "id").snapshot()?.token)
-    let source = CollectionProperty<Item>(status: .loading)
+    let token = try #require(Feed(ArrayDataSource(items), key: "id").snapshot()?.token)
+    let source = ArrayDataSource<Item>(status: .loading)
     let feed = Feed(source, key: "id")
     #expect(!feed.isCurrent(token))
     source.publish(items, status: .loaded)
@@ -369,11 +370,11 @@ import Testing
     for invalid in ["", "-", "--", "a-b", "a-b-\(fingerprint)", own + "-", String(own.dropLast())] {
       #expect(!feed.isCurrent(invalid), "\(invalid)")
     }
-    #expect(!Feed(CollectionProperty(items), key: "n").isCurrent(token))
+    #expect(!Feed(ArrayDataSource(items), key: "n").isCurrent(token))
   }
 
   @Test func `messages of a status can be left out`() async throws {
-    let source = CollectionProperty<Item>(
+    let source = ArrayDataSource<Item>(
       status: .failed(SourceError(code: "x", message: "cannot read /home/ada/list.json")))
     var lines = Feed(source, sendsStatusMessages: false).lines().makeAsyncIterator()
     #expect(await lines.next()?.text == #"{"event":"status","state":"failed"}"#)
@@ -382,7 +383,7 @@ import Testing
     source.publish([Item(5)], status: .missing(SourceError(code: "y", message: "SELECT secret")))
     #expect(await lines.next()?.text == #"{"event":"status","state":"missing"}"#)
 
-    let elements = CollectionProperty<JSONElement>(
+    let elements = ArrayDataSource<JSONElement>(
       status: .failed(SourceError(code: "x", message: "cannot read /home/ada/list.json")))
     var others = Feed(elements, sendsStatusMessages: false).lines().makeAsyncIterator()
     #expect(await others.next()?.text == #"{"event":"status","state":"failed"}"#)
@@ -391,7 +392,7 @@ import Testing
   @Test func `a Server-Sent Event has an id if its line has a token, and ends with an empty line`()
     async throws
   {
-    let source = CollectionProperty<Item>(status: .loading)
+    let source = ArrayDataSource<Item>(status: .loading)
     var lines = Feed(source, key: "id").lines().makeAsyncIterator()
     let status = try #require(await lines.next())
     #expect(status.serverSentEvent == "data: {\"event\":\"status\",\"state\":\"loading\"}\n\n")
@@ -406,13 +407,13 @@ import Testing
     struct Note: Differentiable, Hashable, Codable, Identifiable {
       var id: String
     }
-    let notes = CollectionProperty([Note(id: text)])
+    let notes = ArrayDataSource([Note(id: text)])
     let element = try JSONElement(
       parsing: Array("{\r\n\"id\":\r 1,\n \"text\":\t\"\\n\\r\"\r}".utf8), key: "id")
-    let failed = CollectionProperty<Item>(status: .failed(SourceError(code: "x", message: text)))
+    let failed = ArrayDataSource<Item>(status: .failed(SourceError(code: "x", message: text)))
     let feeds = [
       Feed(notes, key: "id") { $0.outputFormatting = .prettyPrinted },
-      Feed(CollectionProperty([element]), key: "id"), Feed(failed),
+      Feed(ArrayDataSource([element]), key: "id"), Feed(failed),
     ]
     for feed in feeds {
       var lines = feed.lines().makeAsyncIterator()
@@ -431,7 +432,7 @@ import Testing
       var value: Double
       var differenceIdentifier: Double { value }
     }
-    let source = CollectionProperty([Number(value: 1)])
+    let source = ArrayDataSource([Number(value: 1)])
     let feed = Feed(source)
     var lines = feed.lines().makeAsyncIterator()
     #expect(await lines.next()?.text.contains(#""elements":[{"value":1}]"#) == true)
@@ -447,7 +448,7 @@ import Testing
 
   @Test func `a silent list sends a sign of life`() async throws {
     let clock = ManualClock()
-    let feed = Feed(CollectionProperty([Item(1)]), clock: clock)
+    let feed = Feed(ArrayDataSource([Item(1)]), clock: clock)
     let lines = feed.lines(aliveEvery: .seconds(15))
     let received = Shared<[String]>([])
     let task = Task {
@@ -466,7 +467,7 @@ import Testing
   }
 
   @Test func `a canceled task ends its lines`() async throws {
-    let feed = Feed(CollectionProperty([Item(1)]))
+    let feed = Feed(ArrayDataSource([Item(1)]))
     let task = Task {
       var count = 0
       for await _ in feed.lines() { count += 1 }
@@ -477,10 +478,10 @@ import Testing
   }
 
   @Test func `a feed keeps its source alive, and is released`() async throws {
-    weak var source: CollectionProperty<Item>?
+    weak var source: ArrayDataSource<Item>?
     weak var released: Feed?
     do {
-      let property = CollectionProperty([Item(1)])
+      let property = ArrayDataSource([Item(1)])
       let feed = Feed(property)
       (source, released) = (property, feed)
       _ = feed.snapshot()

@@ -29,7 +29,7 @@ import Testing
     seed: UInt64
   ) throws {
     var editor = RandomEditor<Item>(seed: seed, repeats: seed % 2 == 0)
-    let sent = CollectionProperty<Item>([])
+    let sent = ArrayDataSource<Item>([])
     let received = SourceFeed<Value>(of: LiveCollection<Value>.self)
     let observer = RecordingObserver(received.collection)
     let observation = sent.observe { event in

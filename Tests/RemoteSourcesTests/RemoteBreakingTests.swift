@@ -55,8 +55,8 @@ import Testing
 
   @Test func `a token of a server with another key is not valid`() async throws {
     let elements = try [JSONElement(parsing: #"{"a":1,"b":2}"#)]
-    let token = try #require(Feed(CollectionProperty(elements), key: "a").snapshot()?.token)
-    var lines = Feed(CollectionProperty(elements), key: "b").lines(since: token).makeAsyncIterator()
+    let token = try #require(Feed(ArrayDataSource(elements), key: "a").snapshot()?.token)
+    var lines = Feed(ArrayDataSource(elements), key: "b").lines(since: token).makeAsyncIterator()
     #expect(await lines.next()?.text.hasPrefix(#"{"event":"initial""#) == true)
   }
 
@@ -143,7 +143,7 @@ import Testing
 
   @Test func `a source is released in each state`() async throws {
     let directory = try TemporaryDirectory()
-    let feed = Feed(CollectionProperty([Item(1)]))
+    let feed = Feed(ArrayDataSource([Item(1)]))
     let scripts: [[String]] = [
       [], ["garbage"], [Self.initial], [Self.initial, "garbage"],
       [#"{"event":"status","state":"loading"}"#],
@@ -188,7 +188,7 @@ import Testing
 
   @Test func `a container is swapped to remote sources and away while they connect`() async throws {
     let directory = try TemporaryDirectory()
-    let source = CollectionProperty([Item(1), Item(2)])
+    let source = ArrayDataSource([Item(1), Item(2)])
     let server = try FeedServer(path: directory("s"), feeds: ["items": Feed(source, key: "id")])
     let container = SwappableContainer<Item>(ArrayDataSource([Item(9)]))
     let recorder = SourceRecorder(container)
@@ -213,7 +213,7 @@ import Testing
     seed: UInt64
   ) async throws {
     var editor = RandomEditor<Item>(seed: seed, repeats: seed % 2 == 0)
-    var source = CollectionProperty(editor.makeElements())
+    var source = ArrayDataSource(editor.makeElements())
     let container = SwappableContainer<Item>(source)
     let states = Shared([Array(container.snapshot)])
     let observation = container.observe { states.append(Array($0.snapshot)) }
@@ -235,7 +235,7 @@ import Testing
         feed.modify { $0 = new }
         for proxy in proxies { proxy.cut() }
       case 1:
-        source = CollectionProperty(editor.variation(of: Array(container.snapshot)))
+        source = ArrayDataSource(editor.variation(of: Array(container.snapshot)))
         container.swap(to: source)
       case 2: source.setStatus(.failed(error))
       case 3: source.setStatus(.loaded)
@@ -290,7 +290,7 @@ import Testing
       seed: seed, size: 6,
       make: { random in Sometimes(id: random.below(100), n: 1 + random.below(20)) },
       change: { item, random in item.n += 1 + random.below(3) })
-    let source = CollectionProperty(editor.makeElements())
+    let source = ArrayDataSource(editor.makeElements())
     let states = Shared([Array(source.snapshot)])
     let feed = Feed(source, key: "id", retaining: .init(revisions: Int(seed)))
     let proxy = FaultProxy(feed, seed: seed)

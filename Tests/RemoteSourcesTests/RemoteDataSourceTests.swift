@@ -11,7 +11,7 @@ import Testing
 @Suite(.tags(.system), .timeLimit(.minutes(10))) struct RemoteDataSourceTests {
   @Test func `a remote source follows a list on a socket`() async throws {
     let directory = try TemporaryDirectory()
-    let source = CollectionProperty([Item(1), Item(2)])
+    let source = ArrayDataSource([Item(1), Item(2)])
     let server = try FeedServer(path: directory("s"), feeds: ["items": Feed(source, key: "id")])
     let remote = RemoteDataSource<Item>(.unixSocket(path: server.path, list: "items"))
     #expect(remote.status == .idle)
@@ -29,7 +29,7 @@ import Testing
 
   @Test func `while the server is away the contents stay, and one change follows`() async throws {
     let directory = try TemporaryDirectory()
-    let source = CollectionProperty((0..<10).map { Item($0) })
+    let source = ArrayDataSource((0..<10).map { Item($0) })
     let feed = Feed(source, key: "id")
     var server: FeedServer? = try FeedServer(path: directory("s"), feeds: ["items": feed])
     let remote = RemoteDataSource<Item>(
@@ -53,14 +53,14 @@ import Testing
     let directory = try TemporaryDirectory()
     let items = (0..<10).map { Item($0) }
     var server: FeedServer? = try FeedServer(
-      path: directory("s"), feeds: ["items": Feed(CollectionProperty(items))])
+      path: directory("s"), feeds: ["items": Feed(ArrayDataSource(items))])
     let remote = RemoteDataSource<Item>(
       fast: .unixSocket(path: directory("s"), list: "items"))
     let recorder = SourceRecorder(remote)
     let before = try await recorder.wait(for: items)
     server = nil
     try await recorder.wait { $0.statuses.last?.error != nil }
-    let source = CollectionProperty(items)
+    let source = ArrayDataSource(items)
     server = try FeedServer(path: directory("s"), feeds: ["items": Feed(source)])
     let record = try await recorder.wait(for: items)
     #expect(record.events.count == before.events.count)
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test func `10,000 changes of one row are one update on the wire`() async throws {
-    let source = CollectionProperty((0..<100).map { Item($0) })
+    let source = ArrayDataSource((0..<100).map { Item($0) })
     let feed = Feed(source, key: "id")
     let token = try #require(feed.snapshot()?.token)
     for n in 1...10_000 { source.update(at: 50) { $0.n = n } }
@@ -85,9 +85,9 @@ import Testing
 
   @Test func `a cut at every byte loses nothing`() async throws {
     let items = [Item(1), Item(2)]
-    let total = try #require(Feed(CollectionProperty(items)).snapshot()).bytes.count + 200
+    let total = try #require(Feed(ArrayDataSource(items)).snapshot()).bytes.count + 200
     for cut in 0..<total {
-      let source = CollectionProperty(items)
+      let source = ArrayDataSource(items)
       let proxy = CuttingProxy(Feed(source), cuts: [cut, cut / 2, cut])
       let recorder = SourceRecorder(RemoteDataSource<Item>(fast: proxy))
       try await recorder.wait(for: items)
@@ -104,7 +104,7 @@ import Testing
   @Test(.timeLimit(.minutes(10)), arguments: 1...12 as ClosedRange<UInt64>)
   func `every state that observers see is a state of the server`(seed: UInt64) async throws {
     var editor = RandomEditor<Item>(seed: seed, repeats: seed % 2 == 0)
-    let source = CollectionProperty(editor.makeElements())
+    let source = ArrayDataSource(editor.makeElements())
     let states = Shared([Array(source.snapshot)])
     let feed = Feed(source, key: "id", retaining: .init(revisions: seed % 3 == 0 ? 3 : 100))
     let proxy = FaultProxy(feed, seed: seed)
@@ -126,7 +126,7 @@ import Testing
   }
 
   @Test func `a remote source keeps the event contract over a bad connection`() async throws {
-    let source = CollectionProperty<Item>()
+    let source = ArrayDataSource<Item>()
     let feed = Feed(source, key: "id")
     let proxies = Shared<[FaultProxy]>([])
     let editor = Shared(RandomEditor<Item>(seed: 5))
@@ -199,7 +199,7 @@ import Testing
   @Test func `the last contents of a failed source come with its status`() async throws {
     let error = SourceError(code: "x", message: "the file is broken")
     for status in [SourceStatus.failed(error), .missing(error)] {
-      let source = CollectionProperty([Item(1)])
+      let source = ArrayDataSource([Item(1)])
       source.setStatus(status)
       // Each connection has one line, so no other line brings the status.
       let proxy = FirstLineProxy(Feed(source, key: "id"))
@@ -221,7 +221,7 @@ import Testing
   }
 
   @Test func `an empty list whose source has failed arrives in one step`() async throws {
-    let source = CollectionProperty<Item>([])
+    let source = ArrayDataSource<Item>([])
     source.setStatus(.failed(SourceError(code: "x", message: "the file is broken")))
     let remote = RemoteDataSource<Item>(fast: FirstLineProxy(Feed(source, key: "id")))
     let statuses = Shared<[String]>([])
@@ -233,7 +233,7 @@ import Testing
   }
 
   @Test func `a source that has never been loaded is awaited while it loads`() async throws {
-    let source = CollectionProperty<Item>(status: .loading)
+    let source = ArrayDataSource<Item>(status: .loading)
     let proxy = FirstLineProxy(Feed(source)) { number in
       if number == 3 {
         source.publish([Item(1)], status: .failed(SourceError(code: "x", message: "broken again")))
@@ -284,7 +284,7 @@ import Testing
 
   @Test func `a released source ends its connection`() async throws {
     let directory = try TemporaryDirectory()
-    let feed = Feed(CollectionProperty([Item(1)]))
+    let feed = Feed(ArrayDataSource([Item(1)]))
     let server = try FeedServer(path: directory("s"), feeds: ["items": feed])
     do {
       let remote = RemoteDataSource<Item>(.unixSocket(path: server.path, list: "items"))
@@ -296,7 +296,7 @@ import Testing
 
   @Test func `the key that the server names identifies elements`() async throws {
     let directory = try TemporaryDirectory()
-    let source = CollectionProperty([Item(1), Item(2)])
+    let source = ArrayDataSource([Item(1), Item(2)])
     let server = try FeedServer(path: directory("s"), feeds: ["items": Feed(source, key: "id")])
     let remote = RemoteDataSource<JSONElement>(.unixSocket(path: server.path, list: "items"))
     let recorder = SourceRecorder(remote)

@@ -11,7 +11,7 @@ import Testing
 @Suite(.tags(.system), .timeLimit(.minutes(10))) struct RemoteGraphTests {
   @Test func `a remote list is explained with its server`() async throws {
     let directory = try TemporaryDirectory()
-    let source = CollectionProperty([Item(1), Item(2)])
+    let source = ArrayDataSource([Item(1), Item(2)])
     let server = try FeedServer(path: directory("s"), feeds: ["items": Feed(source, key: "id")])
     let remote = RemoteDataSource<Item>(.unixSocket(path: server.path, list: "items"))
     let recorder = SourceRecorder(remote)

@@ -138,7 +138,7 @@ private struct Stage: Sendable {
   }
 }
 
-@Suite(.tags(.system), .timeLimit(.minutes(60))) struct ContainerConcurrencyTests {
+@Suite(.tags(.concurrency, .system), .timeLimit(.minutes(60))) struct ContainerConcurrencyTests {
   /// The number of writes of each process, and the least number of swaps of each thread.
   private static let turns = TestRun.isLong ? 10_000 : 100
   private static let swaps = TestRun.isLong ? 1_000 : 100

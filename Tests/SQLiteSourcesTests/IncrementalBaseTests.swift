@@ -135,7 +135,7 @@ import Testing
 
   @Test func `a row that cannot be mapped keeps the old result`() throws {
     let fails = Shared(false)
-    let contents = CollectionProperty<Item>(status: .loading)
+    let contents = ArrayDataSource<Item>(status: .loading)
     let query = LiveQuery<Item>(
       monitor: monitor,
       query: SQLiteQuery(

@@ -17,7 +17,7 @@ struct Record: Differentiable, Equatable, Sendable {
 /// Updates a live query step by step, and publishes its changes.
 final class LiveQueryHarness {
   let query: LiveQuery<Record>
-  let contents = CollectionProperty<Record>(status: .loading)
+  let contents = ArrayDataSource<Record>(status: .loading)
   private let expectedSQL: String
   private let arguments: SQLiteArguments
   private let keyColumn: Int

@@ -1,10 +1,11 @@
 import TestSupport
 import Foundation
+import TestTags
 import Testing
 
 @testable import SQLiteSources
 
-@Suite struct SQLiteConnectionTests {
+@Suite(.tags(.concurrency)) struct SQLiteConnectionTests {
   private let memory: SQLiteConnection
 
   init() throws {

@@ -13,7 +13,8 @@ import Testing
 
 /// Threads with their own connections, another process, and observers that come and go, at the same
 /// time.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct SQLiteFaultConcurrencyTests {
+@Suite(.tags(.concurrency), .serialized, .timeLimit(.minutes(10)))
+struct SQLiteFaultConcurrencyTests {
   typealias Journal = TemporaryDatabase.Journal
 
   private func turns(_ journal: Journal) -> Int {

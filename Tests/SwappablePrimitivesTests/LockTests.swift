@@ -1,9 +1,10 @@
 import Dispatch
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
-@Suite struct LockTests {
+@Suite(.tags(.concurrency)) struct LockTests {
   @Test func `a lock admits one thread at a time`() {
     let counter = Guarded(0)
     onThreads(4) { _ in for _ in 0..<5000 { counter.value.withLock { $0 += 1 } } }

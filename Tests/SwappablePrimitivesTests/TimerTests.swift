@@ -2,9 +2,10 @@ import DataSourceTesting
 import Dispatch
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct TimerTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct TimerTests {
   private let clock = ManualClock()
   private let queue = DispatchQueue(label: "TimerTests")
 

@@ -5,10 +5,11 @@ import ObservableCollections
 import ReactiveSignals
 import SwappableSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Attempts to break containers that take part in transactions over several roots.
-@Suite struct ContainerBreakingConcurrencyTests {
+@Suite(.tags(.concurrency)) struct ContainerBreakingConcurrencyTests {
 
   @Test(arguments: [PausePoint.swapFrozen, .swapComputed])
   func `a transaction is one event although a container computes a difference`(

@@ -4,10 +4,11 @@ import ObservableCollections
 import ReactiveSignals
 import SwappableSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Rule G4, while threads edit the sources, make them fail and recover, and let time pass.
-@Suite(.timeLimit(.minutes(10))) struct FallbackConcurrencyTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct FallbackConcurrencyTests {
   private let clock = ManualClock()
   private let error = SourceError(code: "gone", message: "it is gone")
 

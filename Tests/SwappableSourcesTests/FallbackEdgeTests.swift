@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test func `a source that fails during its swap is shown with its status`() throws {
-    let mirror = CollectionProperty<Meddler>(status: .loaded)
+    let mirror = ArrayDataSource<Meddler>(status: .loaded)
     let error = error
     let hasFailed = Shared(false)
     let meddle: @Sendable () -> Void = { [weak mirror] in
@@ -57,7 +57,7 @@ import Testing
       }
       if isFirst { mirror?.setStatus(.failed(error)) }
     }
-    let live = CollectionProperty([Meddler(id: 1)])
+    let live = ArrayDataSource([Meddler(id: 1)])
     mirror.publish([Meddler(id: 1, content: 1)], status: .loaded)
     let fallback = FallbackSource([live, mirror], clock: clock)
     let recorder = RecordingObserver(fallback)

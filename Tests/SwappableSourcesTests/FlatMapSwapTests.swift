@@ -8,7 +8,7 @@ import Testing
 
 /// Flat maps to live collections together with containers.
 @Suite struct FlatMapSwapTests {
-  private typealias Lists = CollectionProperty<TodoList>
+  private typealias Lists = ArrayDataSource<TodoList>
 
   /// A list of todos, which is an element of another list.
   private struct TodoList: Differentiable, Sendable {
@@ -37,7 +37,7 @@ import Testing
   @Test func `flat maps, operators and containers nest`() throws {
     let container = SwappableContainer(sources[1])
     let lists = Lists([TodoList(id: 1, todos: container), TodoList(id: 2, todos: sources[0])])
-    let rooms = CollectionProperty([1, 2])
+    let rooms = ArrayDataSource([1, 2])
     let all = rooms.flatMap { room in
       lists.filter { $0.id >= room }.flatMap { $0.todos.filter { $0.id > 1 } }
     }

@@ -4,6 +4,7 @@ import ObservableCollections
 import ReactiveSignals
 import SwappableSources
 import TestSupport
+import TestTags
 import Testing
 
 /// A row that says which source it comes from.
@@ -15,7 +16,7 @@ private struct Row: Differentiable, Sendable, Hashable {
 }
 
 /// Rule G3, while threads swap, edit, cancel and observe.
-@Suite(.timeLimit(.minutes(30))) struct GroupedSwapConcurrencyTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(30))) struct GroupedSwapConcurrencyTests {
   /// Two containers that are always swapped to sources of one number.
   private let left = SwappableContainer(ArrayDataSource([Row(id: 1, source: 0)]))
   private let right = SwappableContainer(ArrayDataSource([Row(id: 1, source: 0)]))

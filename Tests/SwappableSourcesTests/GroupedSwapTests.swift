@@ -8,7 +8,7 @@ import Testing
 
 /// A source that loads or fails when a test asks for it.
 final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
-  private let contents = CollectionProperty<Element>(status: .loading)
+  private let contents = ArrayDataSource<Element>(status: .loading)
 
   var collection: LiveCollection<Element> { contents.collection }
 

@@ -4,10 +4,11 @@ import ObservableCollections
 import ReactiveSignals
 import SwappableSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Rule G1, while threads edit both sources, accept and reject.
-@Suite(.timeLimit(.minutes(10))) struct GuardedSwapConcurrencyTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct GuardedSwapConcurrencyTests {
   @Test func `a refused state is never visible, whatever happens meanwhile`() throws {
     // Elements of 1,000 and more belong to the guarded sources. One of them in a list that is too short is a violation.
     let old = Source((0..<20).map { TestElement($0) })

@@ -4,12 +4,13 @@ import ObservableCollections
 import ReactiveSignals
 import SwappableSources
 import TestSupport
+import TestTags
 import Testing
 
 private typealias Guard = ChangeGuard<TestElement>
 
 /// Rules G1 and G2: swaps that a guard may refuse, and previews.
-@Suite(.timeLimit(.minutes(10))) struct GuardedSwapTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct GuardedSwapTests {
   private let old = Source([1, 2, 3, 4])
   private let container: Container
   private let recorder: RecordingObserver<TestElement>

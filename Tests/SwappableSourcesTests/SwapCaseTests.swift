@@ -5,6 +5,7 @@ import ObservableCollections
 import ReactiveSignals
 import SwappableSources
 import TestSupport
+import TestTags
 import Testing
 
 typealias Source = ArrayDataSource<TestElement>
@@ -27,7 +28,7 @@ final class LazySource: DataSource {
 }
 
 /// Rules S1, S2 and S4: each row of the table of swap cases.
-@Suite struct SwapCaseTests {
+@Suite(.tags(.concurrency)) struct SwapCaseTests {
   private let old = Source([1, 2, 3])
   private let error = SourceError(code: "gone", message: "it is gone")
 

@@ -5,10 +5,11 @@ import ObservableCollections
 import ReactiveSignals
 import SwappableSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Rules S3 to S5: events at each point of a swap.
-@Suite struct SwapConcurrencyTests {
+@Suite(.tags(.concurrency)) struct SwapConcurrencyTests {
   static let points = [PausePoint.swapAttached, .swapFrozen, .swapComputed]
 
   private let control = PauseControl()
@@ -194,6 +195,48 @@ import Testing
     #expect(handle.outcomeIfKnown == .superseded)
     #expect(recorder.events.last?.brief.hasSuffix("[8]") == true)
     try checkEnd(third)
+  }
+
+  @Test func `an edit while a swap loads comes before the swap that supersedes it`() throws {
+    let loading = container.swap(to: LazySource())
+    old.append(9)
+    let third = Source([8])
+    container.swap(to: third)
+    #expect(loading.outcomeIfKnown == .superseded)
+    #expect(recorder.events.map(\.brief) == ["0:[1, 2, 3]", "0-1:[1, 2, 3, 9]", "1-2:[8]"])
+    try checkEnd(third)
+  }
+
+  @Test func `an edit of a source that arrives after another one is shown is ignored`() throws {
+    let late = ArrayDataSource([1, 2, 3].map { TestElement($0) }, pauseHook: control.hook)
+    container.swap(to: late)
+    let held = control.arm(.published)
+    let editing = Worker { late.append(TestElement(9)) }
+    try held.waitUntilReached()
+    let count = recorder.eventCount
+    let third = Source([8])
+    container.swap(to: third)
+    held.release()
+    try editing.join()
+    #expect(recorder.events[count...].map { "\($0.brief)".suffix(3) } == ["[8]"])
+    try checkEnd(third)
+  }
+
+  @Test func `a source made from an unloaded one takes effect, even if it fails meanwhile`()
+    throws
+  {
+    let slow = LazySource()
+    let container = SwappableContainer(slow, pauseHook: control.hook)
+    let derived = slow.filter { _ in true }
+    let held = control.arm(.swapAttached)
+    let probe = SwapProbe()
+    let swapping = Worker { probe.handle.value = container.swap(to: derived) }
+    try held.waitUntilReached()
+    slow.contents.setStatus(.failed(SourceError(code: "gone", message: "it is gone")))
+    held.release()
+    try swapping.join()
+    #expect(probe.handle.value?.outcomeIfKnown == .unchanged)
+    #expect(container.source === derived)
   }
 
   @Test(arguments: points)

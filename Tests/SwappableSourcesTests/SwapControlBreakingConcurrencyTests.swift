@@ -4,10 +4,11 @@ import ObservableCollections
 import ReactiveSignals
 import SwappableSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Hostile uses of guards and groups of swaps, from several threads.
-@Suite(.timeLimit(.minutes(10))) struct SwapControlBreakingConcurrencyTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct SwapControlBreakingConcurrencyTests {
   @Test func `an acceptance does not cover a change that comes while other members are asked`()
     throws
   {

@@ -30,7 +30,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
 /// Every cell of the table of states and inputs.
 @Suite struct SwapStateMachineTests {
   private enum StateKind: CaseIterable {
-    case empty, starting, showing, attaching, loading, diffing, held, agreed, closed
+    case empty, starting, showing, attaching, loading, comparing, held, agreed, closed
   }
 
   private enum InputKind: CaseIterable {
@@ -59,11 +59,12 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
     let (shown, staged, grouped) = (numbered(1), numbered(2), numbered(7))
     func machine(
       over shown: SwapAttachment?, _ staged: SwapAttachment, _ phase: Machine.Phase,
-      ofShown: [SwapUpdate] = [], ofStaged: [SwapUpdate] = []
+      ofShown: [SwapUpdate] = [], ofStaged: [SwapUpdate] = [], hasLoaded: Bool = true
     ) -> Machine {
       Machine(
         shown: shown,
-        swap: .init(staged, phase, pendingOfShown: ofShown, pendingOfStaged: ofStaged))
+        swap: .init(staged, phase, withheldOfShown: ofShown, withheldOfStaged: ofStaged),
+        hasLoaded: hasLoaded)
     }
     let old = contents("L0")
     switch kind {
@@ -73,7 +74,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
         machine(over: nil, staged, .attaching(isFirst: true)),
         machine(over: nil, staged, .attaching(isFirst: true), ofStaged: updates("W1", "L2")),
       ]
-    case .showing: return [Machine(shown: shown)]
+    case .showing: return [Machine(shown: shown, hasLoaded: true)]
     case .attaching:
       let attaching = Machine.Phase.attaching(isFirst: false)
       return [
@@ -81,13 +82,14 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
         machine(over: shown, staged, attaching),
         machine(over: shown, staged, attaching, ofStaged: updates("W1", "L2")),
         machine(over: shown, grouped, attaching, ofStaged: updates("L2")),
+        machine(over: shown, staged, attaching, ofStaged: updates("W1", "F2"), hasLoaded: false),
       ]
     case .loading:
       return [
         machine(over: nil, staged, .loading), machine(over: shown, staged, .loading),
         machine(over: shown, grouped, .loading),
       ]
-    case .diffing:
+    case .comparing:
       return [
         machine(over: nil, staged, .comparing(old, .holds)),
         machine(
@@ -164,7 +166,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
     case nil: machine.isClosed ? .closed : machine.shown == nil ? .empty : .showing
     case .attaching(let isFirst): isFirst ? .starting : .attaching
     case .loading: .loading
-    case .comparing: .diffing
+    case .comparing: .comparing
     case .held: .held
     case .agreed: .agreed
     }
@@ -190,17 +192,18 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       return machine.isClosed ? "closed" : machine.shown.map { "showing \($0.number)" } ?? "empty"
     }
     let (ofShown, ofStaged) = (
-      "[\(text(swap.pendingOfShown))]", "[\(text(swap.pendingOfStaged))]"
+      "[\(text(swap.withheldOfShown))]", "[\(text(swap.withheldOfStaged))]"
     )
     let (number, over) = (
-      swap.staged.number, machine.shown.map { " over \($0.number)" } ?? ""
+      swap.staged.number,
+      machine.shown.map { " over \($0.number)" + (machine.hasLoaded ? "" : " unloaded") } ?? ""
     )
     return switch swap.phase {
     case .attaching(let isFirst):
       (isFirst ? "starting" : "attaching") + " \(number)\(over) \(ofStaged)"
     case .loading: "loading \(number)\(over)"
     case .comparing(let contents, let refusal):
-      "diffing \(number) \(text(contents))\(over) \(ofShown) \(ofStaged)\(text(refusal))"
+      "comparing \(number) \(text(contents))\(over) \(ofShown) \(ofStaged)\(text(refusal))"
     case .held(let contents): "held \(number) \(text(contents))\(over)"
     case .agreed(let contents, let difference):
       "agreed \(number) \(text(contents)) \(text(difference))\(over) \(ofShown) \(ofStaged)"
@@ -254,9 +257,9 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
     case .replay(let updates): "replay \(text(updates))"
     case .adopt(let new, let attachment): "adopt \(new.number) by \(attachment.number)"
     case .share(let new, let staged): "share \(new.number) with \(staged.number)"
-    case .hold(let attachment, let contents, let difference, _):
+    case .setPendingChange(let attachment, let contents, let difference, _):
       "hold \(attachment.number) \(text(contents)) \(text(difference))"
-    case .release: "release"
+    case .clearPendingChange: "release"
     case .beginDifference(let attachment): "begin \(attachment.number)"
     case .endDifference(let attachment): "end \(attachment.number)"
     }
@@ -362,9 +365,9 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
       attached 1 *, attached 4 *, attached 7 *: same | end observation #
-      attached 2 L0, attached 2 L0 derived: diffing 2 L0 [] [] | begin 2 / compute 2 L0
+      attached 2 L0, attached 2 L0 derived: comparing 2 L0 [] [] | begin 2 / compute 2 L0
       attached 2 W0: loading 2 | nothing
-      attached 2 W0 derived: diffing 2 W0 [] [] | begin 2 / compute 2 W0
+      attached 2 W0 derived: comparing 2 W0 [] [] | begin 2 / compute 2 W0
       attached 2 F0, attached 2 F0 derived: empty | leave 2, 2 is failed
       update 1 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
       update 2 ?7: attaching 2 [?7] | nothing
@@ -381,9 +384,9 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       swap 3 cycle: same | 3 is a cycle
       attached 1 *: same | nothing
       attached 4 *, attached 7 *: same | end observation #
-      attached 2 L0, attached 2 L0 derived: diffing 2 L0 over 1 [] [] | begin 2 / compute 2 L0
+      attached 2 L0, attached 2 L0 derived: comparing 2 L0 over 1 [] [] | begin 2 / compute 2 L0
       attached 2 W0: loading 2 over 1 | nothing
-      attached 2 W0 derived: diffing 2 W0 over 1 [] [] | begin 2 / compute 2 W0
+      attached 2 W0 derived: comparing 2 W0 over 1 [] [] | begin 2 / compute 2 W0
       attached 2 F0, attached 2 F0 derived: showing 1 | leave 2, 2 is failed
       update 1 ?7: same | replay ?7 / deliver
       update 2 ?7: attaching 2 over 1 [?7] | nothing
@@ -401,13 +404,34 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       swap 3 cycle: same | 3 is a cycle
       attached 1 *: same | nothing
       attached 4 *, attached 7 *: same | end observation #
-      attached 2 *: diffing 2 L2 over 1 [] [] | begin 2 / discard W1 L2, compute 2 L2
+      attached 2 *: comparing 2 L2 over 1 [] [] | begin 2 / discard W1 L2, compute 2 L2
       update 1 ?7: same | replay ?7 / deliver
       update 2 ?7: attaching 2 over 1 [W1 L2 ?7] | nothing
       update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
       compared # *: same | end # / wake
       cancel 2: showing 1 | leave 2, 2 is canceled, discard W1 L2
       close: closed | leave 1, leave 2, 2 is canceled, discard W1 L2
+
+    attaching 2 over 1 unloaded [W1 F2]
+      accept #, compare #, commit #, back #: same | nothing
+      swap 3, swap 16, swap 18, swap 17, start 3: attaching # over 1 unloaded [] | \
+            leave 2, 2 is superseded, discard W1 F2, attach #
+      swap 11, start 11: showing 1 | adopt 11 by 1 / \
+            leave 2, 2 is superseded, discard W1 F2, start 1, leave 11, 11 is unchanged
+      swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 3 cycle: same | 3 is a cycle
+      attached 1 *: same | nothing
+      attached 4 *, attached 7 *: same | end observation #
+      attached 2 ?0: showing 1 | discard W1 F2, leave 2, 2 is failed
+      attached 2 ?0 derived: comparing 2 F2 over 1 unloaded [] [] | begin 2 / discard W1 F2, compute 2 F2
+      update 1 L7: attaching 2 over 1 [W1 F2] | replay L7 / deliver
+      update 1 W7: same | replay W7 / deliver
+      update 1 F7: same | replay F7 / deliver
+      update 2 ?7: attaching 2 over 1 unloaded [W1 F2 ?7] | nothing
+      update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
+      compared # *: same | end # / wake
+      cancel 2: showing 1 | leave 2, 2 is canceled, discard W1 F2
+      close: closed | leave 1, leave 2, 2 is canceled, discard W1 F2
 
     loading 2
       accept #, compare #, commit #, back #: same | nothing
@@ -416,7 +440,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       swap 3 cycle: same | 3 is a cycle
       attached 1 *, attached 4 *, attached 7 *: same | end observation #
       attached 2 *, update 1 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
-      update 2 L7: diffing 2 L7 [] [] | begin 2 / compute 2 L7
+      update 2 L7: comparing 2 L7 [] [] | begin 2 / compute 2 L7
       update 2 W7: same | nothing
       update 2 F7: empty | leave 2, 2 is failed
       compared # *: same | end # / wake
@@ -433,53 +457,53 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       attached 1 *, attached 2 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
       attached 4 *, attached 7 *: same | end observation #
       update 1 ?7: same | replay ?7 / deliver
-      update 2 L7: diffing 2 L7 over 1 [] [] | begin 2 / compute 2 L7
+      update 2 L7: comparing 2 L7 over 1 [] [] | begin 2 / compute 2 L7
       update 2 W7: same | nothing
       update 2 F7: showing 1 | leave 2, 2 is failed
       compared # *: same | end # / wake
       cancel 2: showing 1 | leave 2, 2 is canceled
       close: closed | leave 1, leave 2, 2 is canceled
 
-    diffing 2 L0 [] []
+    comparing 2 L0 [] []
       swap 3, swap 11, swap 16, swap 18, swap 17, start 3, start 11: attaching # [] | \
             release / leave 2, 2 is superseded, discard contents L0, deliver, attach #
-      swap 12, start 12: diffing 2 L0 [] [] again | \
+      swap 12, start 12: comparing 2 L0 [] [] again | \
             adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
       attached 1 *, attached 4 *, attached 7 *: same | end observation #
       attached 2 *, update 1 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
-      update 2 ?7: diffing 2 L0 [] [?7] | nothing
+      update 2 ?7: comparing 2 L0 [] [?7] | nothing
       compared 1 *, compared 4 *, compared 7 *: same | end # / wake
       compared 2 d: showing 2 | show L0 d, end 2 / deliver, 2 is swapped, wake
       compared 2 equal: showing 2 | show L0 equal, end 2 / deliver, 2 is unchanged, wake
       compared 2 d refused: held 2 L0 | hold 2 L0 d, end 2 / deliver, 2 is refused, wake
       compared 2 equal refused: held 2 L0 | hold 2 L0 equal, end 2 / deliver, 2 is refused, wake
-      accept 2: diffing 2 L0 [] [] accepted | nothing
+      accept 2: comparing 2 L0 [] [] accepted | nothing
       compare #, accept 1, accept 4, accept 7, commit #, back #: same | nothing
       cancel 2: empty | release / leave 2, 2 is canceled, discard contents L0, deliver
       close: closed | release / leave 2, 2 is canceled, discard contents L0, deliver
 
-    diffing 2 L0 over 1 [L5 L6] [L1 L2]
+    comparing 2 L0 over 1 [L5 L6] [L1 L2]
       swap 3, swap 16, swap 18, swap 17, start 3: attaching # over 1 [] | release, replay L5 L6 / \
             leave 2, 2 is superseded, discard L1 L2, discard contents L0, deliver, deliver, attach #
       swap 11, start 11: showing 1 | release, replay L5 L6, adopt 11 by 1 / \
             leave 2, 2 is superseded, discard L1 L2, discard contents L0, deliver, deliver, \
             start 1, leave 11, 11 is unchanged
-      swap 12, start 12: diffing 2 L0 over 1 [L5 L6] [L1 L2] again | \
+      swap 12, start 12: comparing 2 L0 over 1 [L5 L6] [L1 L2] again | \
             adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
       attached 1 *, attached 2 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
       attached 4 *, attached 7 *: same | end observation #
-      update 1 ?7: diffing 2 L0 over 1 [L5 L6 ?7] [L1 L2] | nothing
-      update 2 ?7: diffing 2 L0 over 1 [L5 L6] [L1 L2 ?7] | nothing
+      update 1 ?7: comparing 2 L0 over 1 [L5 L6 ?7] [L1 L2] | nothing
+      update 2 ?7: comparing 2 L0 over 1 [L5 L6] [L1 L2 ?7] | nothing
       compared 1 *, compared 4 *, compared 7 *: same | end # / wake
       compared 2 d: showing 2 | show L0 d, replay L1 L2, end 2 / \
             leave 1, discard L5 L6, deliver, 2 is swapped, wake
       compared 2 equal: showing 2 | show L0 equal, replay L1 L2, end 2 / \
             leave 1, discard L5 L6, deliver, 2 is unchanged, wake
-      compared 2 d refused, compared 2 equal refused: diffing 2 L2 over 1 [] [] | replay L5 L6 / \
+      compared 2 d refused, compared 2 equal refused: comparing 2 L2 over 1 [] [] | replay L5 L6 / \
             deliver, discard contents L0, discard L1 L2, compute 2 L2
-      accept 2: diffing 2 L0 over 1 [L5 L6] [L1 L2] accepted | nothing
+      accept 2: comparing 2 L0 over 1 [L5 L6] [L1 L2] accepted | nothing
       compare #, accept 1, accept 4, accept 7, commit #, back #: same | nothing
       cancel 2: showing 1 | release, replay L5 L6 / \
             leave 2, 2 is canceled, discard L1 L2, discard contents L0, deliver, deliver
@@ -487,7 +511,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
             leave 1, leave 2, 2 is canceled, discard L1 L2, discard contents L0, deliver, \
             discard L5 L6
 
-    diffing 2 L0 over 1 [] [] again
+    comparing 2 L0 over 1 [] [] again
       swap 3, swap 16, swap 18, swap 17, start 3: attaching # over 1 [] | \
             release / leave 2, 2 is superseded, discard contents L0, deliver, attach #
       swap 11, start 11: showing 1 | release, adopt 11 by 1 / \
@@ -497,19 +521,19 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       swap 3 cycle: same | 3 is a cycle
       attached 1 *, attached 2 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
       attached 4 *, attached 7 *: same | end observation #
-      update 1 ?7: diffing 2 L0 over 1 [?7] [] again | nothing
-      update 2 ?7: diffing 2 L0 over 1 [] [?7] again | nothing
+      update 1 ?7: comparing 2 L0 over 1 [?7] [] again | nothing
+      update 2 ?7: comparing 2 L0 over 1 [] [?7] again | nothing
       compared 1 *, compared 4 *, compared 7 *: same | end # / wake
       compared 2 d: showing 2 | show L0 d, end 2 / leave 1, deliver, 2 is swapped, wake
       compared 2 equal: showing 2 | show L0 equal, end 2 / leave 1, deliver, 2 is unchanged, wake
       compared 2 d refused, compared 2 equal refused: \
-            diffing 2 L0 over 1 [] [] | compute 2 L0
-      accept 2: diffing 2 L0 over 1 [] [] accepted | nothing
+            comparing 2 L0 over 1 [] [] | compute 2 L0
+      accept 2: comparing 2 L0 over 1 [] [] accepted | nothing
       compare #, accept 1, accept 4, accept 7, commit #, back #: same | nothing
       cancel 2: showing 1 | release / leave 2, 2 is canceled, discard contents L0, deliver
       close: closed | release / leave 1, leave 2, 2 is canceled, discard contents L0, deliver
 
-    diffing 2 L0 over 1 [L5] [] accepted
+    comparing 2 L0 over 1 [L5] [] accepted
       swap 3, swap 16, swap 18, swap 17, start 3: attaching # over 1 [] | release, replay L5 / \
             leave 2, 2 is superseded, discard contents L0, deliver, deliver, attach #
       swap 11, start 11: showing 1 | release, replay L5, adopt 11 by 1 / \
@@ -519,8 +543,8 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       swap 3 cycle: same | 3 is a cycle
       attached 1 *, attached 2 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
       attached 4 *, attached 7 *: same | end observation #
-      update 1 ?7: diffing 2 L0 over 1 [L5 ?7] [] accepted | nothing
-      update 2 ?7: diffing 2 L0 over 1 [L5] [?7] accepted | nothing
+      update 1 ?7: comparing 2 L0 over 1 [L5 ?7] [] accepted | nothing
+      update 2 ?7: comparing 2 L0 over 1 [L5] [?7] accepted | nothing
       compared 1 *, compared 4 *, compared 7 *: same | end # / wake
       compared 2 d, compared 2 d refused: showing 2 | show L0 d, end 2 / \
             leave 1, discard L5, deliver, 2 is swapped, wake
@@ -535,16 +559,16 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
     held 2 L0
       swap 3, swap 11, swap 16, swap 18, swap 17, start 3, start 11: attaching # [] | \
             release / leave 2, 2 is superseded, discard contents L0, deliver, attach #
-      swap 12, start 12: diffing 2 L0 [] [] | \
+      swap 12, start 12: comparing 2 L0 [] [] | \
             adopt 12 by 2, share 12 with 2, begin 2 / start 2, leave 12, compute 2 L0
       swap 3 cycle: same | 3 is a cycle
       attached 1 *, attached 4 *, attached 7 *: same | end observation #
       attached 2 *, update 1 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
-      update 2 L7, update 2 W7: diffing 2 ?7 [] [] | begin 2 / discard contents L0, compute 2 ?7
+      update 2 L7, update 2 W7: comparing 2 ?7 [] [] | begin 2 / discard contents L0, compute 2 ?7
       update 2 F7: empty | release / discard contents L0, leave 2, 2 is failed, discard contents F7, deliver
       compared # *: same | end # / wake
-      accept 2: diffing 2 L0 [] [] accepted | begin 2 / compute 2 L0
-      compare 2: diffing 2 L0 [] [] | begin 2 / compute 2 L0
+      accept 2: comparing 2 L0 [] [] accepted | begin 2 / compute 2 L0
+      compare 2: comparing 2 L0 [] [] | begin 2 / compute 2 L0
       accept 1, accept 4, accept 7, compare 1, compare 4, compare 7, commit #, back #: same | nothing
       cancel 2: empty | release / leave 2, 2 is canceled, discard contents L0, deliver
       close: closed | release / leave 2, 2 is canceled, discard contents L0, deliver
@@ -555,17 +579,17 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       swap 11, start 11: showing 1 | release, adopt 11 by 1 / \
             leave 2, 2 is superseded, discard contents L0, deliver, \
             start 1, leave 11, 11 is unchanged
-      swap 12, start 12: diffing 2 L0 over 1 [] [] | \
+      swap 12, start 12: comparing 2 L0 over 1 [] [] | \
             adopt 12 by 2, share 12 with 2, begin 2 / start 2, leave 12, compute 2 L0
       swap 3 cycle: same | 3 is a cycle
       attached 1 *, attached 2 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
       attached 4 *, attached 7 *: same | end observation #
-      update 1 ?7: diffing 2 L0 over 1 [] [] | replay ?7, begin 2 / deliver, compute 2 L0
-      update 2 L7, update 2 W7: diffing 2 ?7 over 1 [] [] | begin 2 / discard contents L0, compute 2 ?7
+      update 1 ?7: comparing 2 L0 over 1 [] [] | replay ?7, begin 2 / deliver, compute 2 L0
+      update 2 L7, update 2 W7: comparing 2 ?7 over 1 [] [] | begin 2 / discard contents L0, compute 2 ?7
       update 2 F7: showing 1 | release / discard contents L0, leave 2, 2 is failed, discard contents F7, deliver
       compared # *: same | end # / wake
-      accept 2: diffing 2 L0 over 1 [] [] accepted | begin 2 / compute 2 L0
-      compare 2: diffing 2 L0 over 1 [] [] | begin 2 / compute 2 L0
+      accept 2: comparing 2 L0 over 1 [] [] accepted | begin 2 / compute 2 L0
+      compare 2: comparing 2 L0 over 1 [] [] | begin 2 / compute 2 L0
       accept 1, accept 4, accept 7, compare 1, compare 4, compare 7, commit #, back #: same | nothing
       cancel 2: showing 1 | release / leave 2, 2 is canceled, discard contents L0, deliver
       close: closed | release / leave 1, leave 2, 2 is canceled, discard contents L0, deliver
@@ -599,20 +623,20 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       cancel 7: showing 1 | leave 7, 7 is canceled
       close: closed | leave 1, leave 7, 7 is canceled
 
-    diffing 7 L0 over 1 [L5] [L1]
+    comparing 7 L0 over 1 [L5] [L1]
       swap #, start #: same | supersede 7 by #
       swap 3 cycle: same | 3 is a cycle
       attached 2 *, attached 4 *: same | end observation #
       attached 1 *, attached 7 *: same | nothing
-      update 1 ?7: diffing 7 L0 over 1 [L5 ?7] [L1] | nothing
-      update 7 ?7: diffing 7 L0 over 1 [L5] [L1 ?7] | nothing
+      update 1 ?7: comparing 7 L0 over 1 [L5 ?7] [L1] | nothing
+      update 7 ?7: comparing 7 L0 over 1 [L5] [L1 ?7] | nothing
       update 2 *, update 4 *, cancel 1, cancel 2, cancel 4: same | nothing
       compared 1 *, compared 2 *, compared 4 *: same | end # / wake
       compared 7 d: agreed 7 L0 d over 1 [L5] [L1] | 7 agrees d
       compared 7 equal: agreed 7 L0 equal over 1 [L5] [L1] | 7 agrees equal
-      compared 7 d refused, compared 7 equal refused: diffing 7 L1 over 1 [] [] | replay L5 / \
+      compared 7 d refused, compared 7 equal refused: comparing 7 L1 over 1 [] [] | replay L5 / \
             deliver, discard contents L0, discard L1, compute 7 L1
-      accept 7: diffing 7 L0 over 1 [L5] [L1] accepted | nothing
+      accept 7: comparing 7 L0 over 1 [L5] [L1] accepted | nothing
       accept 1, accept 2, accept 4, compare #, commit #, back #: same | nothing
       cancel 7: showing 1 | release, replay L5 / \
             leave 7, 7 is canceled, discard L1, discard contents L0, deliver, deliver
@@ -629,8 +653,8 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       update 7 F7: showing 1 | release / discard contents L0, leave 7, 7 is failed, discard contents F7, deliver
       update 2 *, update 4 *, cancel 1, cancel 2, cancel 4: same | nothing
       compared # *: same | end # / wake
-      compare 7: diffing 7 L0 over 1 [] [] | begin 7 / compute 7 L0
-      accept 7: diffing 7 L0 over 1 [] [] accepted | begin 7 / compute 7 L0
+      compare 7: comparing 7 L0 over 1 [] [] | begin 7 / compute 7 L0
+      accept 7: comparing 7 L0 over 1 [] [] accepted | begin 7 / compute 7 L0
       accept 1, accept 2, accept 4, compare 1, compare 2, compare 4, commit #, back #: same | nothing
       cancel 7: showing 1 | release / leave 7, 7 is canceled, discard contents L0, deliver
       close: closed | release / leave 1, leave 7, 7 is canceled, discard contents L0, deliver

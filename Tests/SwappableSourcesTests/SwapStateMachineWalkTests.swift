@@ -34,7 +34,10 @@ private final class Walk {
   private var observed: Set<Int> = []
 
   /// The shown contents, and the attachments that are connected and not left.
-  private var visible: Version?
+  private var visible: Version? {
+    didSet { hasShownLoaded = hasShownLoaded || visible?.readiness == .loaded }
+  }
+  private var hasShownLoaded = false
   private var connected: Set<Int> = []
   private var left: Set<Int> = []
   private var outcomes: [Int: SwapHandle.Outcome] = [:]
@@ -199,13 +202,13 @@ private final class Walk {
         visible = contents
         held = nil
         counts["shown", default: 0] += 1
-      case .hold(let attachment, let contents, _, _):
+      case .setPendingChange(let attachment, let contents, _, _):
         expect(
           contents.value() as Version == collections[attachment.number % 5],
           "old contents are held")
         held = attachment.number
         counts["held", default: 0] += 1
-      case .release: held = nil
+      case .clearPendingChange: held = nil
       case .replay(let updates):
         for update in updates.map({ $0.value() as Version }) {
           expect(
@@ -276,6 +279,7 @@ private final class Walk {
       "attached are \(connected), not \(shown as Any) and \(staged as Any)")
     expect(shown == nil || outcomes[shown ?? 0] != nil, "an open swap is shown")
     expect(staged == nil || outcomes[staged ?? 0] == nil, "a swap with an outcome is staged")
+    expect(machine.hasLoaded == hasShownLoaded, "good contents were shown: \(hasShownLoaded)")
     expect(held == nil || held == staged, "the change of \(held as Any) is pending")
     if case .held = machine.swap?.phase, let staged, staged % 10 < 5 {
       expect(held == staged, "no change is pending")
@@ -303,7 +307,7 @@ private final class Walk {
       if case .discardUpdates(let updates) = action { versions(updates) } else { [] }
     }
     guard isComparing(before), let swap = before.swap else { return }
-    let (ofShown, ofStaged) = (swap.pendingOfShown, swap.pendingOfStaged)
+    let (ofShown, ofStaged) = (swap.withheldOfShown, swap.withheldOfStaged)
     let isShown = decision.steps.contains { if case .show = $0 { true } else { false } }
     if isComparing(machine) {
       // Nothing passes during a difference. If the guard is asked again, the updates of the shown source have passed.

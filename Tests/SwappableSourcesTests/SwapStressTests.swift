@@ -7,6 +7,7 @@ import ReactiveSignals
 import SwappableSources
 import Synchronization
 import TestSupport
+import TestTags
 import Testing
 
 /// The parts of a stress test, and its counters.
@@ -198,7 +199,7 @@ private var openFiles: Int {
   (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
 }
 
-@Suite struct SwapStressConcurrencyTests {
+@Suite(.tags(.concurrency)) struct SwapStressConcurrencyTests {
   @Test func everyReplayIsRightAndNothingLeaks() async throws {
     let commits = TestRun.isLong ? 200_000 : 10_000
     let seed = TestRun.seed ?? .random(in: 0...99_999)

@@ -5,9 +5,10 @@ import ObservableCollections
 import SynchronizerStores
 import Synchronizers
 import TestSupport
+import TestTags
 import Testing
 
-@Suite struct DirectoryStoreConcurrencyTests {
+@Suite(.tags(.concurrency)) struct DirectoryStoreConcurrencyTests {
   private let directory: TemporaryDirectory
   private var path: String { directory("pages") }
 

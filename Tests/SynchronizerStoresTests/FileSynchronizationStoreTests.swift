@@ -5,9 +5,10 @@ import ObservableCollections
 import SynchronizerStores
 import Synchronizers
 import TestSupport
+import TestTags
 import Testing
 
-@Suite struct FileSynchronizationStoreTests {
+@Suite(.tags(.concurrency)) struct FileSynchronizationStoreTests {
   private typealias Store = FileSynchronizationStore<Note, Int>
 
   private let directory: TemporaryDirectory

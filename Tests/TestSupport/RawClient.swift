@@ -1,4 +1,5 @@
 import Foundation
+import RemoteSources
 import SwappablePrimitives
 
 /// A client that writes and reads bytes, and waits at most a minute.

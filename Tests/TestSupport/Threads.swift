@@ -87,7 +87,7 @@ package final class Signpost: Sendable {
   }
 }
 
-package typealias Items = CollectionProperty<TestElement>
+package typealias Items = ArrayDataSource<TestElement>
 
 package struct Refusal: Error, Equatable {
   package init() {}

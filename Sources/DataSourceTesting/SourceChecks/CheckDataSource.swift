@@ -6,7 +6,7 @@ import ReactiveSignals
 /// Checks that a data source follows the event contract.
 ///
 ///     try await checkDataSource(
-///       makeSource: { JSONFileDataSource<Row>(path) },
+///       makeSource: { JSONFileDataSource<Row>(path: path) },
 ///       mutate: { _, random in try write(randomRows(&random), to: path) },
 ///       expected: { _ in try readRows(path) })
 ///
@@ -37,7 +37,7 @@ public func checkDataSource<Source: DataSource>(
   for seed in seeds {
     var check = DataSourceCheck(
       seed: seed, steps: steps, timeout: timeout, makeSource: makeSource, mutate: mutate,
-      expected: expected)
+      expected: expected, random: SeededGenerator(seed: seed))
     try await check.checkEvents()
     try await check.checkSwapping()
     try await check.checkLifetime()
@@ -57,21 +57,6 @@ struct DataSourceCheck<Source: DataSource>: Sendable {
   let expected: @Sendable (Source) async throws -> [Element]
   var random: SeededGenerator
   var step = 0
-
-  init(
-    seed: UInt64, steps: Int, timeout: Duration,
-    makeSource: @escaping @Sendable () async throws -> Source,
-    mutate: @escaping @Sendable (Source, inout SeededGenerator) async throws -> Void,
-    expected: @escaping @Sendable (Source) async throws -> [Element]
-  ) {
-    self.seed = seed
-    self.steps = steps
-    self.timeout = timeout
-    self.makeSource = makeSource
-    self.mutate = mutate
-    self.expected = expected
-    random = SeededGenerator(seed: seed)
-  }
 
   func violation(_ rule: String, _ message: String) -> ContractError {
     ContractError(rule: rule, message: message, seed: seed, step: step)

@@ -114,8 +114,8 @@ public func checkOperator<
     let allowsDuplicates = seed.isMultiple(of: 2)
     var firstEditor = RandomEditor(seed: seed, allowsDuplicates: allowsDuplicates)
     var secondEditor = RandomEditor(seed: seed &+ 1_000, allowsDuplicates: allowsDuplicates)
-    let firstRoot = CollectionProperty(firstEditor.makeElements())
-    let secondRoot = CollectionProperty(secondEditor.makeElements())
+    let firstRoot = ArrayDataSource(firstEditor.makeElements())
+    let secondRoot = ArrayDataSource(secondEditor.makeElements())
     let (firsts, seconds) = (firstRoot.map(first), secondRoot.map(second))
     let value = Property(1)
     var outputs = [makeOutput(firsts, seconds, value)]

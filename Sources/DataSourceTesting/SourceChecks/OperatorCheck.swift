@@ -17,7 +17,7 @@ struct OperatorCheck<Input: Differentiable & Sendable, Output: Differentiable & 
   }
 
   mutating func perform(_ steps: Int) throws(ContractError) {
-    let source = CollectionProperty(editor.makeElements())
+    let source = ArrayDataSource(editor.makeElements())
     let input = RecordingObserver(source, seed: editor.seed)
     let before = calls?() ?? 0
     var attached = [attach(to: source)]
@@ -60,7 +60,7 @@ struct OperatorCheck<Input: Differentiable & Sendable, Output: Differentiable & 
 
   /// Creates an output inside a transaction, whose edits it must not show yet.
   private mutating func attachInsideTransaction(
-    _ source: CollectionProperty<Input>
+    _ source: ArrayDataSource<Input>
   ) throws(ContractError) -> Attached {
     let element = editor.makeElement()
     let expected = reference(source.snapshot.array)
@@ -80,7 +80,7 @@ struct OperatorCheck<Input: Differentiable & Sendable, Output: Differentiable & 
 
   /// Creates an output while a change is being delivered.
   private mutating func attachInsideObserver(
-    _ source: CollectionProperty<Input>
+    _ source: ArrayDataSource<Input>
   ) throws(ContractError) -> Attached {
     let slot = Locked<Attached?>(nil)
     let observation = source.observe { [makeOutput, weak source, seed = editor.seed] event in

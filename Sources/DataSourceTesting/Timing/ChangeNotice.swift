@@ -1,8 +1,8 @@
-import Dispatch
+package import Dispatch
 import SwappablePrimitives
 
 /// A counter of notifications that wakes waiting threads and tasks.
-final class ChangeNotice: Sendable {
+package final class ChangeNotice: Sendable {
   private let state = Locked(State())
 
   private struct State: Sendable {
@@ -11,11 +11,13 @@ final class ChangeNotice: Sendable {
     var waiters: [Int: @Sendable (Bool) -> Void] = [:]
   }
 
+  package init() {}
+
   /// The number of notifications.
-  var count: Int { state.withLock { $0.count } }
+  package var count: Int { state.withLock { $0.count } }
 
   /// Adds a notification and wakes all waiters.
-  func notify() {
+  package func notify() {
     let woken = state.withLock { state in
       state.count += 1
       let woken = state.waiters
@@ -28,7 +30,7 @@ final class ChangeNotice: Sendable {
   /// Blocks until there are more than `seen` notifications, or the deadline has passed.
   ///
   /// - Returns: `true` if there are more.
-  func waitBlocking(after seen: Int, until deadline: DispatchTime) -> Bool {
+  package func waitBlocking(after seen: Int, until deadline: DispatchTime) -> Bool {
     let semaphore = DispatchSemaphore(value: 0)
     guard let waiter = register(after: seen, { _ in semaphore.signal() }) else { return true }
     if semaphore.wait(timeout: deadline) == .success { return true }

@@ -25,7 +25,7 @@ struct SinkCheck<View: BatchUpdatingListView, Item, Change: Hashable & Sendable,
     ) -> Void
   let bind:
     @MainActor (
-      CollectionProperty<TestElement>, Probe, _ interrupt: @escaping @MainActor (Change) -> Bool
+      ArrayDataSource<TestElement>, Probe, _ interrupt: @escaping @MainActor (Change) -> Bool
     ) -> Disposable
 
   /// Reloads one view with the change between the lists of each pair.
@@ -60,7 +60,7 @@ struct SinkCheck<View: BatchUpdatingListView, Item, Change: Hashable & Sendable,
   func check(_ editor: RandomEditor<TestElement>, steps: Int) async throws {
     var editor = editor
     let probe = Probe(try makeView())
-    let source = CollectionProperty(editor.makeElements())
+    let source = ArrayDataSource(editor.makeElements())
     var random = SeededGenerator(seed: editor.seed)
     let binding = bind(source, probe) { _ in random.oneIn(6) }
     defer { binding.dispose() }
@@ -79,7 +79,7 @@ struct SinkCheck<View: BatchUpdatingListView, Item, Change: Hashable & Sendable,
   }
 
   private func compare(
-    _ probe: Probe, with source: CollectionProperty<TestElement>,
+    _ probe: Probe, with source: ArrayDataSource<TestElement>,
     _ editor: RandomEditor<TestElement>
   ) throws(ContractError) {
     guard let fault = fault(of: probe, showing: items(source.snapshot)) else { return }

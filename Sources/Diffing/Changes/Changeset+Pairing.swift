@@ -160,25 +160,6 @@ extension Changeset {
     if pairs.isEmpty { return change }
     return change.keeping(pairs) { !new($0.to).hasSameContent(as: old($0.from)) }
   }
-
-  /// Creates the normal form of a known pairing.
-  ///
-  /// - Parameters:
-  ///   - origins: The old offset for each new offset, or -1 for an inserted element.
-  ///   - old: The old version.
-  ///   - new: The new version.
-  ///   - isTouched: A closure that indicates whether the content of a kept element may differ. Only
-  ///     then is the element compared.
-  /// - Complexity: O(*n* + *k* log *k*).
-  @inlinable
-  package init<Element: Differentiable>(
-    recorded origins: some RandomAccessCollection<Int>,
-    from old: some RandomAccessCollection<Element>, to new: some RandomAccessCollection<Element>,
-    isTouched: (_ old: Int, _ new: Int) -> Bool = { _, _ in true }
-  ) {
-    self = Changeset(origins: origins, oldCount: old.count, isUpdated: isTouched)
-      .normalForm(from: old, to: new)
-  }
 }
 
 extension RandomAccessCollection {

@@ -262,11 +262,6 @@ private struct ChainUpdates {
   var next = 0
   var unmatchedBefore = 0
 
-  init(updates: [Changeset.Update], unmatchedNew: UnmatchedOffsets.Buffer) {
-    self.updates = updates
-    self.unmatchedNew = unmatchedNew
-  }
-
   /// Returns the number of updates up to a place in the chain, since the previous call.
   mutating func count(upTo end: Int) -> Int {
     var count = 0

@@ -69,11 +69,11 @@ extension Differentiable {
   ///
   /// - Complexity: O(1), with a lookup of the conformance at run time.
   package static var hasBitwiseIdentity: Bool {
-    DifferenceIdentifier.self is any BitwiseIdentity.Type
+    DifferenceIdentifier.self is any _BitwiseIdentity.Type
   }
 }
 
-extension Differentiable where DifferenceIdentifier: BitwiseIdentity {
+extension Differentiable where DifferenceIdentifier: _BitwiseIdentity {
   @inlinable
   public static func _difference(
     from old: UnsafeRawBufferPointer, to new: UnsafeRawBufferPointer
@@ -120,20 +120,20 @@ extension Differentiable where Self: Identifiable, Self: Hashable {
 /// Differences compare and hash such an identity byte by byte. This is several times as fast as
 /// `==` and `hash(into:)`. Integers conform. A type of your own can conform if it stores only such
 /// values, has no padding between them, and uses the synthesized `==`.
-public protocol BitwiseIdentity: Hashable {}
+public protocol _BitwiseIdentity: Hashable {}
 
-extension Bool: BitwiseIdentity {}
-extension Int: BitwiseIdentity {}
-extension Int8: BitwiseIdentity {}
-extension Int16: BitwiseIdentity {}
-extension Int32: BitwiseIdentity {}
-extension Int64: BitwiseIdentity {}
-extension Int128: BitwiseIdentity {}
-extension UInt: BitwiseIdentity {}
-extension UInt8: BitwiseIdentity {}
-extension UInt16: BitwiseIdentity {}
-extension UInt32: BitwiseIdentity {}
-extension UInt64: BitwiseIdentity {}
-extension UInt128: BitwiseIdentity {}
-extension Unicode.Scalar: BitwiseIdentity {}
-extension ObjectIdentifier: BitwiseIdentity {}
+extension Bool: _BitwiseIdentity {}
+extension Int: _BitwiseIdentity {}
+extension Int8: _BitwiseIdentity {}
+extension Int16: _BitwiseIdentity {}
+extension Int32: _BitwiseIdentity {}
+extension Int64: _BitwiseIdentity {}
+extension Int128: _BitwiseIdentity {}
+extension UInt: _BitwiseIdentity {}
+extension UInt8: _BitwiseIdentity {}
+extension UInt16: _BitwiseIdentity {}
+extension UInt32: _BitwiseIdentity {}
+extension UInt64: _BitwiseIdentity {}
+extension UInt128: _BitwiseIdentity {}
+extension Unicode.Scalar: _BitwiseIdentity {}
+extension ObjectIdentifier: _BitwiseIdentity {}

@@ -255,7 +255,7 @@ private final class SharedResults<Value: Sendable>: Sendable {
   init(_ values: [Value]) { self.values = Locked(values) }
 }
 
-extension UUID: Differentiable, BitwiseIdentity {}
+extension UUID: Differentiable, _BitwiseIdentity {}
 extension URL: Differentiable {}
 extension Date: Differentiable {}
 extension Data: Differentiable {}

@@ -98,6 +98,8 @@ extension ChangeGuard {
     public func accept() { onAccept() }
 
     /// Forgets the refused contents. If this is no longer pending, nothing happens.
+    ///
+    /// In a swap, this cancels the swap. A guarded source asks its guard again after its next change.
     public func reject() { onReject() }
   }
 }

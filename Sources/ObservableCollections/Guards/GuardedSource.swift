@@ -127,13 +127,6 @@ private struct GuardOperator<Element: Differentiable & Sendable>: CollectionOper
   var hidden: ChangesetAccumulator?
   var hasLoaded = false
 
-  init(
-    input: CollectionInput<Element>, changeGuard: ChangeGuard<Element>,
-    decision: GuardDecision<Element>
-  ) {
-    (self.input, self.changeGuard, self.decision) = (input, changeGuard, decision)
-  }
-
   mutating func start(_ output: CollectionDraft<Element>) {
     let contents = input.snapshot
     output.replace(with: contents, by: Changeset(insertions: Array(contents.indices)))
@@ -193,10 +186,6 @@ private struct PendingChangeOperator<Element: Differentiable & Sendable>: Proper
   typealias Value = ChangeGuard<Element>.PendingChange?
 
   let decision: GuardDecision<Element>
-
-  init(decision: GuardDecision<Element>) {
-    self.decision = decision
-  }
 
   func start() -> Value { decision.pending }
 

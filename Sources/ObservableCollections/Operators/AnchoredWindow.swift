@@ -82,7 +82,7 @@ where Element.DifferenceIdentifier: Sendable {
     if identifier.isSet { search(elements) }
     let old = window
     window = window(around: anchor, elements.count)
-    slide(output, from: old, to: window, elements, input.change?.changeset ?? .empty)
+    output.slide(from: old, to: window, of: elements, input.change?.changeset ?? .empty)
   }
 
   @inlinable

@@ -20,8 +20,8 @@ struct KeyChange<Element: Differentiable & Sendable, Key: Hashable> {
   init?(_ change: CollectionChange<Element>?, key: (Element) -> Key?) {
     guard let change else { return nil }
     (changeset, after) = (change.changeset, change.after)
-    inserted = changeset.insertions.map { matchable(key(change.after[$0])) }
-    updated = changeset.updates.map { matchable(key(change.after[$0.to])) }
+    inserted = changeset.insertions.map { RowsByKey.matchable(key(change.after[$0])) }
+    updated = changeset.updates.map { RowsByKey.matchable(key(change.after[$0.to])) }
   }
 
   /// Returns whether visiting all rows takes less time than following each operation.
@@ -31,13 +31,11 @@ struct KeyChange<Element: Differentiable & Sendable, Key: Hashable> {
   }
 }
 
-/// Returns a key, or `nil` if it is not equal to itself. Such a key matches nothing.
-@inlinable
-func matchable<Key: Hashable>(_ key: Key?) -> Key? {
-  key == key ? key : nil
-}
-
 extension RowsByKey {
+  /// Returns a key, or `nil` if it is not equal to itself. Such a key matches nothing.
+  @inlinable
+  static func matchable(_ key: Key?) -> Key? { key == key ? key : nil }
+
   /// An element after a change of an input.
   @usableFromInline
   struct Origin {

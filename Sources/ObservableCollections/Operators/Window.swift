@@ -142,23 +142,23 @@ struct WindowOperator<Element: Differentiable & Sendable>: CollectionOperator {
   mutating func update(_ output: CollectionDraft<Element>) {
     let (old, elements) = (window, input.snapshot)
     window = range(elements.count)
-    slide(output, from: old, to: window, elements, input.change?.changeset ?? .empty)
+    output.slide(from: old, to: window, of: elements, input.change?.changeset ?? .empty)
   }
 }
 
-/// Edits a draft that shows a range of a list, after the list, the range or both have changed.
-///
-/// - Parameters:
-///   - output: The draft.
-///   - old: The range in the old version of the list.
-///   - new: The range in the new version.
-///   - elements: The new version of the list.
-///   - changeset: The change of the list.
-@inlinable
-func slide<Element>(
-  _ output: CollectionDraft<Element>, from old: Range<Int>, to new: Range<Int>,
-  _ elements: Snapshot<Element>, _ changeset: Changeset
-) {
-  let change = changeset.clipped(from: old, to: new)
-  if !change.isEmpty { output.apply(change) { elements[new.lowerBound + $0] } }
+extension CollectionDraft {
+  /// Edits a draft that shows a range of a list, after the list, the range or both have changed.
+  ///
+  /// - Parameters:
+  ///   - old: The range in the old version of the list.
+  ///   - new: The range in the new version.
+  ///   - elements: The new version of the list.
+  ///   - changeset: The change of the list.
+  @inlinable
+  func slide(
+    from old: Range<Int>, to new: Range<Int>, of elements: Snapshot<Element>, _ changeset: Changeset
+  ) {
+    let change = changeset.clipped(from: old, to: new)
+    if !change.isEmpty { apply(change) { elements[new.lowerBound + $0] } }
+  }
 }

@@ -55,7 +55,7 @@ extension PersistentArray {
     _ changeset: Changeset, inserted: [Element], limits: NodeLimits
   ) {
     let moved = changeset.moves.map { self[$0.from] }
-    for range in runs(of: changeset.removals).reversed() {
+    for range in changeset.removals.runs.reversed() {
       replaceSubrange(range, with: [], limits: limits)
     }
     var arrivals: [(offset: Int, element: Element)] = []
@@ -73,7 +73,7 @@ extension PersistentArray {
       move += 1
     }
     var next = 0
-    for range in runs(of: arrivals.map { $0.offset }) {
+    for range in arrivals.map({ $0.offset }).runs {
       let elements = arrivals[next..<next + range.count].map { $0.element }
       replaceSubrange(range.lowerBound..<range.lowerBound, with: elements, limits: limits)
       next += range.count
@@ -81,16 +81,17 @@ extension PersistentArray {
   }
 }
 
-/// Returns ascending offsets as ranges without gaps.
-@usableFromInline
-func runs(of offsets: [Int]) -> [Range<Int>] {
-  var runs: [Range<Int>] = []
-  for offset in offsets {
-    if let last = runs.last, last.upperBound == offset {
-      runs[runs.count - 1] = last.lowerBound..<offset + 1
-    } else {
-      runs.append(offset..<offset + 1)
+extension [Int] {
+  /// These ascending offsets, as ranges without gaps.
+  @usableFromInline var runs: [Range<Int>] {
+    var runs: [Range<Int>] = []
+    for offset in self {
+      if let last = runs.last, last.upperBound == offset {
+        runs[runs.count - 1] = last.lowerBound..<offset + 1
+      } else {
+        runs.append(offset..<offset + 1)
+      }
     }
+    return runs
   }
-  return runs
 }

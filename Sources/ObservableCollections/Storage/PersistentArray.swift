@@ -109,7 +109,7 @@ package enum PersistentArray<Element> {
   @inlinable
   package func isIdentical(to other: PersistentArray) -> Bool {
     switch (self, other) {
-    case (.flat(let mine), .flat(let theirs)): hasSameStorage(mine, theirs)
+    case (.flat(let mine), .flat(let theirs)): mine.hasSameStorage(as: theirs)
     case (.tree(let mine), .tree(let theirs)): mine === theirs
     default: false
     }
@@ -119,13 +119,15 @@ package enum PersistentArray<Element> {
 // Sendable: a node is written only by the owner of the only reference to it.
 extension PersistentArray: @unchecked Sendable where Element: Sendable {}
 
-/// Returns whether two arrays share their memory.
-@inlinable
-func hasSameStorage<Element>(_ one: [Element], _ other: [Element]) -> Bool {
-  one.count == other.count
-    && one.withUnsafeBufferPointer { one in
-      other.withUnsafeBufferPointer { one.baseAddress == $0.baseAddress }
-    }
+extension Array {
+  /// Returns whether two arrays share their memory.
+  @inlinable
+  func hasSameStorage(as other: [Element]) -> Bool {
+    count == other.count
+      && withUnsafeBufferPointer { one in
+        other.withUnsafeBufferPointer { one.baseAddress == $0.baseAddress }
+      }
+  }
 }
 
 // The caller of an edit must hold the removed elements until the edit is over: releasing them may

@@ -304,33 +304,6 @@ final class RowsByKey<Key: Hashable>: @unchecked Sendable {
     }
     groupNumbers[Int(row)] = number
   }
-
-  /// The first violated invariant, or `nil`. For tests.
-  var violation: String? {
-    if let violation = order.violation ?? grouped.violation { return violation }
-    var (expected, indices): ([Key: [UInt32]], [Int]) = ([:], [])
-    for row in order.rows {
-      guard let key = keys[row] else {
-        indices.append(0)
-        continue
-      }
-      indices.append(expected[key, default: []].count)
-      expected[key, default: []].append(row)
-    }
-    if table.count != expected.count { return "the table has \(table.count) keys" }
-    for (key, expected) in expected {
-      var rows = self.rows(of: entry(of: key))
-      if !keepsOrder { rows.sort { order.offset(of: $0) < order.offset(of: $1) } }
-      if rows != expected { return "the rows of \(key) are \(rows), not \(expected)" }
-    }
-    if !keepsOrder { return nil }
-    if zip(order.rows, indices).contains(where: { index(of: $0) != $1 })
-      || self.indices() != indices
-    {
-      return "an index is wrong"
-    }
-    return nil
-  }
 }
 
 /// An entry of a table of keys: a row, a group, or nothing.

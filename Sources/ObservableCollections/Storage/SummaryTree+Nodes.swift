@@ -222,45 +222,4 @@ extension SummaryTree {
       removeEntry(of: slot, level: level, at: position + 1)
     }
   }
-
-  // MARK: Tests
-
-  /// The first violated invariant, or `nil`. For tests.
-  package var violation: String? {
-    var (leafCount, nodeCount) = (0, 0)
-    func violation(_ slot: Int, level: Int) -> String? {
-      let count = entryCount(of: slot, level: level)
-      let isRoot = level == height
-      let least = isRoot ? (level == 0 ? 0 : 2) : minimum(level)
-      if count < least || count > (level == 0 ? leafLimit : fanLimit) {
-        return "a node at level \(level) has \(count) entries"
-      }
-      if level == 0 {
-        leafCount += 1
-        return nil
-      }
-      nodeCount += 1
-      for position in 0..<count {
-        let child = self.child(of: slot, at: position)
-        if counts(of: slot)[position] != valueCount(of: child, level: level - 1) {
-          return "a node counts \(counts(of: slot)[position]) values below a child"
-        }
-        if let violation = violation(child, level: level - 1) { return violation }
-      }
-      return nil
-    }
-    if let violation = violation(root, level: height) { return violation }
-    if count != Int(valueCount(of: root, level: height)) { return "the list counts wrong" }
-    if leafCount != leaves.nodeCount || nodeCount != nodes.nodeCount {
-      return "\(leaves.nodeCount + nodes.nodeCount) nodes are in use, not \(leafCount + nodeCount)"
-    }
-    return nil
-  }
-
-  /// The number of bytes of memory that the list takes.
-  package var byteCount: Int {
-    let valueCount = valuesCapacity * leafLimit + summariesCapacity * fanLimit
-    return valueCount * MemoryLayout<Value>.stride
-      + 4 * (leaves.capacity + nodes.capacity * nodes.stride)
-  }
 }

@@ -56,8 +56,6 @@ struct LibPQ: @unchecked Sendable {
   let port: @convention(c) (Connection) -> Text?
   let conninfo: @convention(c) (Connection) -> UnsafeMutableRawPointer?
   let backendPID: @convention(c) (Connection) -> Int32
-  let serverVersion: @convention(c) (Connection) -> Int32
-  let parameterStatus: @convention(c) (Connection, Text) -> Text?
   let errorMessage: @convention(c) (Connection) -> Text?
   let setNonblocking: @convention(c) (Connection, Int32) -> Int32
   let setNoticeProcessor:
@@ -78,7 +76,6 @@ struct LibPQ: @unchecked Sendable {
   let sendDescribePrepared: @convention(c) (Connection, Text) -> Int32
   let setSingleRowMode: @convention(c) (Connection) -> Int32
   /// Asks for rows in chunks, or `nil` before version 17 of the library.
-  let setChunkedRowsMode: (@convention(c) (Connection, Int32) -> Int32)?
   let flush: @convention(c) (Connection) -> Int32
   let consumeInput: @convention(c) (Connection) -> Int32
   let isBusy: @convention(c) (Connection) -> Int32
@@ -97,8 +94,6 @@ struct LibPQ: @unchecked Sendable {
   let fieldCount: @convention(c) (Result) -> Int32
   let fieldName: @convention(c) (Result, Int32) -> Text?
   let fieldType: @convention(c) (Result, Int32) -> UInt32
-  let fieldTable: @convention(c) (Result, Int32) -> UInt32
-  let fieldColumn: @convention(c) (Result, Int32) -> Int32
   let value: @convention(c) (Result, Int32, Int32) -> Text?
   let valueLength: @convention(c) (Result, Int32, Int32) -> Int32
   let valueIsNull: @convention(c) (Result, Int32, Int32) -> Int32
@@ -147,18 +142,15 @@ struct LibPQ: @unchecked Sendable {
   }
 
   private init(library: UnsafeMutableRawPointer, name: String) throws(PostgresError) {
-    func optional<Function>(_ symbol: String, as type: Function.Type = Function.self) -> Function? {
-      dlsym(library, symbol).map { unsafeBitCast($0, to: Function.self) }
-    }
     func function<Function>(
       _ symbol: String, as type: Function.Type = Function.self
     ) throws(PostgresError) -> Function {
-      guard let function: Function = optional(symbol) else {
+      guard let address = dlsym(library, symbol) else {
         throw PostgresError(
           .noClientLibrary, "\(name) has no function \(symbol)",
           help: "update libpq to version 12 or later")
       }
-      return function
+      return unsafeBitCast(address, to: Function.self)
     }
     connectStartParams = try function("PQconnectStartParams")
     connectPoll = try function("PQconnectPoll")
@@ -170,8 +162,6 @@ struct LibPQ: @unchecked Sendable {
     port = try function("PQport")
     conninfo = try function("PQconninfo")
     backendPID = try function("PQbackendPID")
-    serverVersion = try function("PQserverVersion")
-    parameterStatus = try function("PQparameterStatus")
     errorMessage = try function("PQerrorMessage")
     setNonblocking = try function("PQsetnonblocking")
     setNoticeProcessor = try function("PQsetNoticeProcessor")
@@ -182,7 +172,6 @@ struct LibPQ: @unchecked Sendable {
     sendPrepare = try function("PQsendPrepare")
     sendDescribePrepared = try function("PQsendDescribePrepared")
     setSingleRowMode = try function("PQsetSingleRowMode")
-    setChunkedRowsMode = optional("PQsetChunkedRowsMode")
     flush = try function("PQflush")
     consumeInput = try function("PQconsumeInput")
     isBusy = try function("PQisBusy")
@@ -199,8 +188,6 @@ struct LibPQ: @unchecked Sendable {
     fieldCount = try function("PQnfields")
     fieldName = try function("PQfname")
     fieldType = try function("PQftype")
-    fieldTable = try function("PQftable")
-    fieldColumn = try function("PQftablecol")
     value = try function("PQgetvalue")
     valueLength = try function("PQgetlength")
     valueIsNull = try function("PQgetisnull")
@@ -332,12 +319,8 @@ extension LibPQ {
     static let rows: UInt32 = 2
     static let copyOut: UInt32 = 3
     static let copyIn: UInt32 = 4
-    static let badResponse: UInt32 = 5
-    static let nonfatalError: UInt32 = 6
-    static let fatalError: UInt32 = 7
     static let copyBoth: UInt32 = 8
     static let singleRow: UInt32 = 9
-    static let chunk: UInt32 = 12
   }
 
   /// The fields of an error report.
@@ -353,7 +336,6 @@ extension LibPQ {
   /// The transaction status of a connection without a transaction.
   static let isIdle: UInt32 = 0
   static let isInTransaction: UInt32 = 2
-  static let isInFailedTransaction: UInt32 = 3
 }
 
 /// Calls a closure with an array of C strings that ends with `nil`.

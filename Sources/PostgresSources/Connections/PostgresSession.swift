@@ -383,10 +383,9 @@ final class PostgresSession: @unchecked Sendable {
   private func receive(_ result: LibPQ.Result) {
     guard let receiver = operation?.receiver else { return }
     let status = library.resultStatus(result)
-    operation?.hasEnded =
-      status != LibPQ.ResultStatus.singleRow && status != LibPQ.ResultStatus.chunk
+    operation?.hasEnded = status != LibPQ.ResultStatus.singleRow
     switch status {
-    case LibPQ.ResultStatus.rows, LibPQ.ResultStatus.singleRow, LibPQ.ResultStatus.chunk:
+    case LibPQ.ResultStatus.rows, LibPQ.ResultStatus.singleRow:
       guard operation?.failure == nil else { return }
       if let failure = receiver.receive(library, result) {
         operation?.failure = failure

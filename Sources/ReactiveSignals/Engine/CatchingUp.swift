@@ -93,7 +93,7 @@ package final class NodeInput: @unchecked Sendable {
   /// The part of the node that the input follows, or `nil` for the whole.
   private let part: Dependents?
   /// The position among the node's children, or -1.
-  @exclusivity(unchecked) var slot = -1
+  var slot = -1
   /// The steps to replay while the derived node is joining, and `nil` when it is live.
   @exclusivity(unchecked) @usableFromInline package private(set) var replay: Replay? = Replay()
 

@@ -235,11 +235,11 @@ package final class Dependents: @unchecked Sendable {
   }
 
   @exclusivity(unchecked) private(set) var slots: [Child?] = []
-  @exclusivity(unchecked) private var vacant = 0
+  private var vacant = 0
   /// The parts that this list belongs to, or `nil` for the children of a whole node.
   private let parts: PartitionedDependents?
   /// The position among the parts that are in use.
-  @exclusivity(unchecked) fileprivate var position = -1
+  fileprivate var position = -1
 
   @usableFromInline
   package init(_ parts: PartitionedDependents? = nil) {
@@ -282,7 +282,7 @@ package final class PartitionedDependents: @unchecked Sendable {
   // `areChanged`. `hasNodes` is atomic.
 
   /// The parts from which a node is derived.
-  @exclusivity(unchecked) fileprivate(set) var inUse: [Dependents] = []
+  fileprivate(set) var inUse: [Dependents] = []
   private let hasNodes = Atomic(false)
   /// The parts in use that have changed since the kernel of the node was called last.
   @exclusivity(unchecked) private(set) var changed: [Dependents] = []

@@ -571,7 +571,7 @@ package enum PausePoint: Hashable, Sendable {
   case delivered
   /// A swap has attached its new source, but has not read its contents yet.
   case swapAttached
-  /// A swap has frozen the old source, but has not begun to compute the difference.
+  /// A swap withholds edits of the old source, but has not begun to compute the difference.
   case swapFrozen
   /// A swap has computed its difference, but has not committed it yet.
   case swapComputed

@@ -3,27 +3,38 @@ import Synchronization
 
 /// The observers of one node that receive one kind of event, in order of subscription.
 package final class ObserverList: @unchecked Sendable {
-  // Sendable: `slots`, `vacant`, `count`, `catchingUp`, `ending` and `hasReleased` are guarded by the domain's lock;
-  // `event`, `end` and `captured` are owned by the delivering thread.
-
-  // No code that reads one of these runs while it is written. Checking that at run time takes a quarter
-  // of the instructions of a late subscription (`valgrind --tool=callgrind`).
+  // Sendable: see `Guarded` and `Pass`. Access is not checked for exclusivity at run time, which would be a quarter of the
+  // instructions of a late subscription: no code that reads one of these runs while it is written.
 
   package let domain: Domain
   /// Tracks reads of the value, the contents or the status that the observers receive.
   package let tracking = ObservationTracker()
-  @exclusivity(unchecked) private var slots: [Observation?] = []
-  @exclusivity(unchecked) private var vacant = 0
-  /// The number of observers.
-  @exclusivity(unchecked) private(set) var count = 0
-  @exclusivity(unchecked) private var catchingUp: [Observation] = []
-  /// The end of a signal, after it was published. Late observers receive it.
-  @exclusivity(unchecked) private var ending: NodeState?
-  /// A Boolean value that indicates whether the end was delivered, and all observations are released.
-  @exclusivity(unchecked) private var hasReleased = false
-  @exclusivity(unchecked) private var event: NodeState?
-  @exclusivity(unchecked) private var end: NodeState?
-  @exclusivity(unchecked) private var captured: [Observation?] = []
+
+  /// The state that the domain's lock guards.
+  private struct Guarded {
+    var slots: [Observation?] = []
+    var vacant = 0
+    /// The number of observers.
+    var count = 0
+    var catchingUp: [Observation] = []
+    /// The end of a signal, after it was published. Late observers receive it.
+    var ending: NodeState?
+    /// A Boolean value that indicates whether the end was delivered, and all observations are released.
+    var hasReleased = false
+  }
+
+  /// The state of the current pass, which the delivering thread owns.
+  private struct Pass {
+    var event: NodeState?
+    var end: NodeState?
+    var captured: [Observation?] = []
+  }
+
+  @exclusivity(unchecked) private var guarded = Guarded()
+  @exclusivity(unchecked) private var pass = Pass()
+
+  /// The number of observers, under the lock.
+  var count: Int { guarded.count }
 
   package init(domain: Domain) {
     self.domain = domain
@@ -52,16 +63,16 @@ package final class ObserverList: @unchecked Sendable {
     var catchUp: UInt64 = 0
     let captured = domain.lock.withLock { state in
       let captured = capture(&state)
-      if let ending {
+      if let ending = guarded.ending {
         observation.addToBacklog(ending)
         observation.isHeld = false
       } else {
         add(observation)
       }
-      if captured == nil, ending == nil {
+      if captured == nil, guarded.ending == nil {
         observation.turnLive(from: state.passNumber + 1)
       } else {
-        catchingUp.append(observation)
+        guarded.catchingUp.append(observation)
         catchUp = state.beginCatchUp()
       }
       return captured
@@ -77,7 +88,7 @@ package final class ObserverList: @unchecked Sendable {
       let (backlog, due) = domain.lock.withLock { state -> ([NodeState], [Domain.Waiter]) in
         let backlog = observation.takeBacklog()
         guard backlog.isEmpty else { return (backlog, []) }
-        catchingUp.removeAll { $0 === observation }
+        guarded.catchingUp.removeAll { $0 === observation }
         observation.turnLive(from: state.passNumber + 1)
         state.endCatchUp(catchUp)
         return (backlog, state.takeDueWaiters())
@@ -93,7 +104,7 @@ package final class ObserverList: @unchecked Sendable {
     _ handler: @escaping @Sendable (NodeState) -> Void, _ state: inout Domain.State
   ) -> Observation {
     let observation = Observation(self, mailbox: nil, handler)
-    if ending != nil {
+    if guarded.ending != nil {
       // No event follows the end.
       observation.isHeld = false
       return observation
@@ -104,9 +115,9 @@ package final class ObserverList: @unchecked Sendable {
   }
 
   private func add(_ observation: Observation) {
-    observation.slot = slots.count
-    slots.append(observation)
-    count += 1
+    observation.slot = guarded.slots.count
+    guarded.slots.append(observation)
+    guarded.count += 1
   }
 
   /// A reference to an observation that only its list holds.
@@ -127,7 +138,7 @@ package final class ObserverList: @unchecked Sendable {
     /// Ends the observation without waiting. Call this once.
     func dispose() {
       let released = list.domain.lock.withLock { _ -> (Observation, [NodeState])? in
-        if list.hasReleased { return nil }
+        if list.guarded.hasReleased { return nil }
         let observation = observation.takeUnretainedValue()
         observation.endPhase()
         return (observation, list.remove(observation))
@@ -138,23 +149,23 @@ package final class ObserverList: @unchecked Sendable {
 
   /// Removes an observer. Returns events to be released outside the lock.
   fileprivate func remove(_ observation: Observation) -> [NodeState] {
-    if !catchingUp.isEmpty { catchingUp.removeAll { $0 === observation } }
+    if !guarded.catchingUp.isEmpty { guarded.catchingUp.removeAll { $0 === observation } }
     guard observation.slot >= 0 else { return observation.takeBacklog() }
-    slots[observation.slot] = nil
+    guarded.slots[observation.slot] = nil
     observation.slot = -1
-    vacant += 1
-    count -= 1
-    if vacant > 16, vacant > slots.count / 2 {
-      slots.removeAll { $0 == nil }
-      vacant = 0
-      for (index, survivor) in slots.enumerated() { survivor?.slot = index }
+    guarded.vacant += 1
+    guarded.count -= 1
+    if guarded.vacant > 16, guarded.vacant > guarded.slots.count / 2 {
+      guarded.slots.removeAll { $0 == nil }
+      guarded.vacant = 0
+      for (index, survivor) in guarded.slots.enumerated() { survivor?.slot = index }
     }
     return observation.takeBacklog()
   }
 
   /// The mailboxes of scheduled observers.
   package func mailboxes(_ state: inout Domain.State) -> [any MailboxFlushing] {
-    slots.compactMap { $0?.mailbox }
+    guarded.slots.compactMap { $0?.mailbox }
   }
 
   // MARK: Delivering
@@ -162,37 +173,37 @@ package final class ObserverList: @unchecked Sendable {
   /// Captures the observers that receive an event in this pass.
   func capture(for event: NodeState, _ state: inout Domain.State) {
     if count == 0 { return }
-    for observation in catchingUp { observation.addToBacklog(event) }
-    self.event = event
-    captured = slots
+    for observation in guarded.catchingUp { observation.addToBacklog(event) }
+    pass.event = event
+    pass.captured = guarded.slots
   }
 
   /// Captures the observers that receive the end, after the event of the pass, and removes all of them.
   package func finish(_ end: NodeState, _ state: inout Domain.State) {
-    ending = end
-    for observation in catchingUp { observation.addToBacklog(end) }
+    guarded.ending = end
+    for observation in guarded.catchingUp { observation.addToBacklog(end) }
     guard count > 0 else { return }
-    self.end = end
-    captured = slots
-    for observation in slots { observation?.slot = -1 }
-    slots = []
-    (vacant, count) = (0, 0)
+    pass.end = end
+    pass.captured = guarded.slots
+    for observation in guarded.slots { observation?.slot = -1 }
+    guarded.slots = []
+    (guarded.vacant, guarded.count) = (0, 0)
   }
 
   /// Calls the captured observers, except those that were disposed of or received the event on joining.
-  package func deliver(_ pass: UInt64) {
-    if let event { call(event, pass) }
-    if let end { call(end, pass) }
+  package func deliver(_ number: UInt64) {
+    if let event = pass.event { call(event, number) }
+    if let end = pass.end { call(end, number) }
   }
 
-  private func call(_ event: NodeState, _ pass: UInt64) {
-    let called = captured
+  private func call(_ event: NodeState, _ number: UInt64) {
+    let called = pass.captured
     called.withUnsafeBufferPointer { called in
       // `called` keeps them alive. Retaining each for its call would be half of the cost of the call.
       for index in called.indices {
         guard let observation = called[index] else { continue }
         Unmanaged.passUnretained(observation)._withUnsafeGuaranteedRef { observation in
-          if observation.isLive(in: pass) { observation.handler(event) }
+          if observation.isLive(in: number) { observation.handler(event) }
         }
       }
     }
@@ -200,13 +211,11 @@ package final class ObserverList: @unchecked Sendable {
 
   /// Releases the event and the observers of the pass.
   package func endPass() {
-    guard event != nil || end != nil else { return }
+    guard pass.event != nil || pass.end != nil else { return }
     // An observer that subscribes or leaves after this storage is released may write to it. The lock
     // orders the reads above before that.
-    domain.lock.withLock { _ in if end != nil { hasReleased = true } }
-    event = nil
-    end = nil
-    captured = []
+    domain.lock.withLock { _ in if pass.end != nil { guarded.hasReleased = true } }
+    pass = Pass()
   }
 }
 
@@ -225,8 +234,8 @@ struct Receivers: OptionSet {
 ///
 /// Only its list holds it, until it is disposed of or has received the end.
 package final class Observation: @unchecked Sendable {
-  // Sendable: `slot` and `backlog` are guarded by the domain's lock; only the subscribing thread accesses
-  // `isHeld`; everything else is constant or atomic.
+  // Sendable: the domain's lock guards `slot` and `backlog`; only the subscribing thread accesses `isHeld`; everything
+  // else is constant or atomic.
 
   fileprivate let handler: @Sendable (NodeState) -> Void
   package let mailbox: (any MailboxFlushing)?
@@ -235,7 +244,7 @@ package final class Observation: @unchecked Sendable {
   private let liveFrom = Atomic<UInt64>(UInt64.max - 1)
   @exclusivity(unchecked) fileprivate var slot = -1
   /// A Boolean value that indicates whether its list has ever held it. False if it came after the end.
-  @exclusivity(unchecked) fileprivate var isHeld = true
+  fileprivate var isHeld = true
   @exclusivity(unchecked) private var backlog: [NodeState] = []
 
   private static var disposed: UInt64 { .max }

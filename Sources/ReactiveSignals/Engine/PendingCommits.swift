@@ -123,7 +123,7 @@ struct PendingCommits: Sendable {
 
   /// Takes the first commit if it can have a pass of its own.
   ///
-  /// - Parameter hasEntrances: A Boolean value that indicates whether commits of other domains enter here, so
+  /// - Parameter hasExternalInputs: A Boolean value that indicates whether commits of other domains enter here, so
   ///   several may carry one ticket.
   mutating func takeFirst(hasExternalInputs: Bool) -> Entry? {
     guard head < entries.count, !hasExternalInputs || positions.isEmpty, !hasReachedLimit else {

@@ -12,23 +12,22 @@
 /// run beside an open transaction and not inside it.
 @usableFromInline
 package final class ThreadContext {
-  // Access is not checked for exclusivity at run time: only its thread uses it, and no code that reads a property
-  // runs while it is written.
-
+  // Each delivery accesses this and `transaction`. Only this thread does, and no code that reads one runs while it is
+  // written.
   /// The number of deliveries that this thread is inside of.
   @exclusivity(unchecked) package var deliveryDepth = 0
 
   /// The number of transaction bodies that this thread is inside of.
-  @exclusivity(unchecked) package var transactionDepth = 0
+  package var transactionDepth = 0
 
   /// The collections that have a transaction of their own open on this thread, the innermost last.
-  @exclusivity(unchecked) private(set) var openTransactions: [any TransactionParticipant] = []
+  private(set) var openTransactions: [any TransactionParticipant] = []
 
   /// The innermost `withTransaction` on this thread, unless it was set aside for a delivery.
   @exclusivity(unchecked) @usableFromInline package var transaction: Transaction?
 
   /// The transactions inside of which this thread delivers.
-  @exclusivity(unchecked) private(set) var transactionsSetAside: [Transaction] = []
+  private(set) var transactionsSetAside: [Transaction] = []
 
   /// Records that a collection has a transaction of its own open on this thread.
   @usableFromInline
@@ -67,7 +66,7 @@ package final class ThreadContext {
 
   /// The mailbox whose next turn this thread passes to its scheduler. A turn that the scheduler runs
   /// immediately removes it.
-  @exclusivity(unchecked) package var rescheduling: AnyObject?
+  package var rescheduling: AnyObject?
 
   /// The calling thread's context.
   @usableFromInline package static var current: ThreadContext {

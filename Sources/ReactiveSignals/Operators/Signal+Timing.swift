@@ -11,13 +11,9 @@ extension Signal {
   ///   - interval: The time that must pass without another value.
   ///   - clock: The clock that measures the interval.
   /// - Complexity: O(1) for each value.
-  public func debounce(
-    for interval: Duration, clock: any Clock<Duration> = ContinuousClock()
+  public func debounced(
+    for interval: Duration, clock: some Clock<Duration> = ContinuousClock()
   ) -> Signal<Value> {
-    debounced(for: interval, clock: clock)
-  }
-
-  private func debounced(for interval: Duration, clock: some Clock<Duration>) -> Signal<Value> {
     timed(Debouncing(interval, clock))
   }
 }
@@ -91,8 +87,8 @@ extension Signal {
   ///   - latest: A Boolean value that indicates whether the latest value is pending, instead of the
   ///     first one that arrived.
   /// - Complexity: O(1) for each value.
-  public func throttle(
-    for interval: Duration, clock: any Clock<Duration> = ContinuousClock(), latest: Bool = true
+  public func throttled(
+    for interval: Duration, clock: some Clock<Duration> = ContinuousClock(), latest: Bool = true
   ) -> Signal<Value> {
     timed(Throttling(interval, clock, latest))
   }

@@ -125,76 +125,78 @@ extension Property {
   /// - Parameter keyPath: The key path of the part.
   public func projection<Part: Sendable>(
     _ keyPath: any WritableKeyPath<Value, Part> & Sendable
-  ) -> PropertyProjection<Value, Part> {
-    PropertyProjection(self, keyPath)
+  ) -> Projection<Part> {
+    Projection(self, keyPath)
   }
 }
 
-/// A part of a property's value, which you can read, observe and set like a property.
-///
-/// The projection stores no value. Setting it changes the whole property, atomically with respect to other
-/// threads.
-public struct PropertyProjection<Root: Sendable, Value: Sendable>: SignalSource {
-  /// A signal that delivers the latest value to each new observer, and then each value that follows.
+extension Property {
+  /// A part of a property's value, which you can read, observe and set like a property.
   ///
-  /// Each value of the whole property causes a value here, even if this part stays the same. To leave these
-  /// out, use `removeDuplicates()`.
-  public let signal: Signal<Value>
-  let property: Property<Root>
-  let keyPath: any WritableKeyPath<Root, Value> & Sendable
+  /// The projection stores no value. Setting it changes the whole property, atomically with respect to other
+  /// threads.
+  public struct Projection<Part: Sendable>: PropertySource {
+    /// A signal that delivers the latest value to each new observer, and then each value that follows.
+    ///
+    /// Each value of the whole property causes a value here, even if this part stays the same. To leave these
+    /// out, use `removeDuplicates()`.
+    public let signal: Signal<Part>
+    let property: Property<Value>
+    let keyPath: any WritableKeyPath<Value, Part> & Sendable
 
-  init(_ property: Property<Root>, _ keyPath: any WritableKeyPath<Root, Value> & Sendable) {
-    signal = property.signal.map { $0[keyPath: keyPath] }
-    self.property = property
-    self.keyPath = keyPath
-  }
-
-  /// The current value of the part.
-  ///
-  /// If you set the value inside an observer, the new value is delivered after all observers have received
-  /// the current one.
-  public var value: Value {
-    get { property.value[keyPath: keyPath] }
-    nonmutating set { modify { $0 = newValue } }
-  }
-
-  /// A read-only view of the part.
-  public var readOnly: ReadOnlyProperty<Value> {
-    let keyPath = keyPath
-    return property.map { $0[keyPath: keyPath] }
-  }
-
-  /// Changes the part in place, atomically with respect to other threads.
-  ///
-  /// - Parameter body: A closure that changes the part. If it throws, the property stays as it was. Do not
-  ///   set the property inside the closure; doing so traps.
-  /// - Returns: The return value of `body`.
-  @discardableResult
-  public func modify<Result, Failure: Error>(
-    _ body: (inout Value) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    try property.modify { (root) throws(Failure) -> Result in
-      try body(&root[keyPath: keyPath])
+    init(_ property: Property<Value>, _ keyPath: any WritableKeyPath<Value, Part> & Sendable) {
+      signal = property.signal.map { $0[keyPath: keyPath] }
+      self.property = property
+      self.keyPath = keyPath
     }
-  }
 
-  /// Observes the part.
-  ///
-  /// The observer receives the current value before this method returns, and then one value for each value
-  /// of the whole property.
-  ///
-  /// - Parameters:
-  ///   - scheduler: Where to call the observer. The default, `.immediate`, calls it on the thread that sets
-  ///     the value.
-  ///   - policy: How to buffer values for an observer that is not called immediately. The default keeps
-  ///     only the latest value.
-  ///   - handler: The observer. It is never called concurrently with itself.
-  /// - Returns: A handle that keeps the observation and the property alive.
-  /// - Complexity: O(1) in the number of observers.
-  public func observe(
-    on scheduler: Scheduler = .immediate, policy: DeliveryPolicy = .coalesce,
-    _ handler: @escaping @Sendable (Value) -> Void
-  ) -> Disposable {
-    signal.observe(on: scheduler, policy: policy, handler)
+    /// The current value of the part.
+    ///
+    /// If you set the value inside an observer, the new value is delivered after all observers have received
+    /// the current one.
+    public var value: Part {
+      get { property.value[keyPath: keyPath] }
+      nonmutating set { modify { $0 = newValue } }
+    }
+
+    /// A read-only view of the part.
+    public var readOnly: ReadOnlyProperty<Part> {
+      let keyPath = keyPath
+      return property.map { $0[keyPath: keyPath] }
+    }
+
+    /// Changes the part in place, atomically with respect to other threads.
+    ///
+    /// - Parameter body: A closure that changes the part. If it throws, the property stays as it was. Do not
+    ///   set the property inside the closure; doing so traps.
+    /// - Returns: The return value of `body`.
+    @discardableResult
+    public func modify<Result, Failure: Error>(
+      _ body: (inout Part) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+      try property.modify { (root) throws(Failure) -> Result in
+        try body(&root[keyPath: keyPath])
+      }
+    }
+
+    /// Observes the part.
+    ///
+    /// The observer receives the current value before this method returns, and then one value for each value
+    /// of the whole property.
+    ///
+    /// - Parameters:
+    ///   - scheduler: Where to call the observer. The default, `.immediate`, calls it on the thread that sets
+    ///     the value.
+    ///   - policy: How to buffer values for an observer that is not called immediately. The default keeps
+    ///     only the latest value.
+    ///   - handler: The observer. It is never called concurrently with itself.
+    /// - Returns: A handle that keeps the observation and the property alive.
+    /// - Complexity: O(1) in the number of observers.
+    public func observe(
+      on scheduler: Scheduler = .immediate, policy: DeliveryPolicy = .coalesce,
+      _ handler: @escaping @Sendable (Part) -> Void
+    ) -> Disposable {
+      signal.observe(on: scheduler, policy: policy, handler)
+    }
   }
 }

@@ -189,7 +189,6 @@ public protocol PropertySource<Value>: SignalSource {
 }
 
 extension Property: PropertySource {}
-extension PropertyProjection: PropertySource {}
 
 extension ReadOnlyProperty: PropertySource {
   /// The property itself.

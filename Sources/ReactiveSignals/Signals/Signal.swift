@@ -182,7 +182,7 @@ extension SignalSource {
   ///
   /// - Parameter target: The part to set. The binding does not keep its property alive.
   /// - Returns: A handle that keeps the binding and this signal alive. Releasing it ends the binding.
-  public func bind<Root>(to target: PropertyProjection<Root, Value>) -> Disposable {
+  public func bind<Root>(to target: Property<Root>.Projection<Value>) -> Disposable {
     let keyPath = target.keyPath
     return signal.observe { [weak property = target.property] value in
       property?.modify { $0[keyPath: keyPath] = value }

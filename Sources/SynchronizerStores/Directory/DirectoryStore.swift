@@ -82,7 +82,7 @@ where Item.DifferenceIdentifier: Sendable {
   private let lock: Folder.Lock
   private let text: @Sendable (Key) -> String
   private let stamp: @Sendable (Item) -> String?
-  private let entries: CollectionProperty<Element>
+  private let entries: ArrayDataSource<Element>
   private let guarded: Guarded
   private let queue = DispatchQueue(label: "DirectoryStore")
   private let writing = WorkQueue("DirectoryStore.writing", isSerial: false)
@@ -121,7 +121,7 @@ where Item.DifferenceIdentifier: Sendable {
     self.text = text
     self.stamp = stamp
     guarded = Guarded(contents)
-    entries = CollectionProperty(Self.entries(of: contents))
+    entries = ArrayDataSource(Self.entries(of: contents))
   }
 
   private static func open(_ path: String, _ hook: FileHook?) throws(StoreError) -> Folder {

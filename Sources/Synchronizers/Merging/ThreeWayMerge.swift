@@ -127,13 +127,6 @@ private struct ConflictResolver<Element: Differentiable & Sendable> {
   /// The contents that the resolver made.
   private(set) var values: [Element] = []
 
-  init(
-    base: Snapshot<Element>, mine: Snapshot<Element>, theirs: Snapshot<Element>,
-    resolve: @escaping (Conflict) -> Conflict.Resolution
-  ) {
-    (self.base, self.mine, self.theirs, self.resolve) = (base, mine, theirs, resolve)
-  }
-
   /// Returns, for each insertion of theirs, the insertion of mine that has the same identity.
   ///
   /// Insertions are paired as in a difference. An insertion without a partner has the value -1.

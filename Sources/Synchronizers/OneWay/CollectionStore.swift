@@ -23,7 +23,7 @@ public final class CollectionStore<Item: Differentiable & Sendable>: OneWayStore
   public typealias Element = Item
   public typealias Content = Item
 
-  public let property: CollectionProperty<Item>
+  public let list: ArrayDataSource<Item>
   private let isOutdated: @Sendable (Item, Item) -> Bool
   private let run = Locked(Run())
 
@@ -46,7 +46,7 @@ public final class CollectionStore<Item: Differentiable & Sendable>: OneWayStore
     _ items: [Item] = [], status: SourceStatus = .loaded,
     isOutdated: (@Sendable (_ local: Item, _ listed: Item) -> Bool)? = nil
   ) {
-    property = CollectionProperty(items, status: status)
+    list = ArrayDataSource(items, status: status)
     self.isOutdated = isOutdated ?? { !$0.isSame(as: $1) }
   }
 
@@ -91,7 +91,7 @@ public final class CollectionStore<Item: Differentiable & Sendable>: OneWayStore
       defer { run = Run() }
       return run
     }
-    property.edit { draft in
+    self.list.edit { draft in
       draft.replace(
         with: merging(draft.snapshot, removed: run.removed, stored: run.stored, list: list))
       if list != nil { draft.newStatus = .loaded }

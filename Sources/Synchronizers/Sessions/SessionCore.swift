@@ -41,7 +41,7 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
     let memory: Int
   }
 
-  let client: CollectionProperty<Element>
+  let client: ArrayDataSource<Element>
   let remote: Remote
   let store: (any SynchronizationStore<Element, Version>)?
   let options: Session.Options
@@ -56,7 +56,7 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
   private let memory = Locked((contents: Memory(), changeCount: 0))
 
   init(
-    client: CollectionProperty<Element>, remote: Remote,
+    client: ArrayDataSource<Element>, remote: Remote,
     store: (any SynchronizationStore<Element, Version>)?, options: Session.Options
   ) {
     (self.client, self.remote, self.store, self.options) = (client, remote, store, options)

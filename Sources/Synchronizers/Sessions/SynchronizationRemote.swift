@@ -102,7 +102,7 @@ public struct RemotePush<Element: Differentiable & Sendable, Version: Sendable>:
 /// effect once. The remote remembers all pushes as long as it lives.
 public final class InMemoryRemote<Element: Differentiable & Sendable>: SynchronizationRemote {
   /// The contents of the remote. Their revisions are the versions.
-  public let contents: CollectionProperty<Element>
+  public let contents: ArrayDataSource<Element>
   /// The version of each accepted push, by the identifier of the push.
   private let accepted = Locked<[String: Int]>([:])
 
@@ -110,12 +110,12 @@ public final class InMemoryRemote<Element: Differentiable & Sendable>: Synchroni
   ///
   /// - Parameter elements: The first contents.
   public init(_ elements: some Sequence<Element>) {
-    contents = CollectionProperty(elements)
+    contents = ArrayDataSource(elements)
   }
 
   /// Creates an empty remote.
   public init() {
-    contents = CollectionProperty()
+    contents = ArrayDataSource()
   }
 
   public func fetch(unlessAt version: Int?) async -> RemoteContents<Element, Int>? {

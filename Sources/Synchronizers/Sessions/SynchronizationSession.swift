@@ -116,7 +116,7 @@ public final class SynchronizationSession<Remote: SynchronizationRemote>: Sendab
   ///   - remote: The remote that holds the shared collection.
   ///   - options: The options of the session.
   public init(
-    client: CollectionProperty<Element> = CollectionProperty(), remote: Remote,
+    client: ArrayDataSource<Element> = ArrayDataSource(), remote: Remote,
     options: Options = Options()
   ) {
     core = SessionCore(client: client, remote: remote, store: nil, options: options)
@@ -134,7 +134,7 @@ public final class SynchronizationSession<Remote: SynchronizationRemote>: Sendab
   ///   - options: The options of the session.
   /// - Throws: ``SynchronizationError`` if the store cannot be read. The store stays unchanged.
   public init(
-    client: CollectionProperty<Element> = CollectionProperty(), remote: Remote,
+    client: ArrayDataSource<Element> = ArrayDataSource(), remote: Remote,
     store: some SynchronizationStore<Remote.Element, Remote.Version>,
     options: Options = Options()
   ) async throws {
@@ -157,7 +157,7 @@ public final class SynchronizationSession<Remote: SynchronizationRemote>: Sendab
   }
 
   /// The synchronized collection. You can edit and observe it at any time.
-  public var client: CollectionProperty<Element> { core.client }
+  public var client: ArrayDataSource<Element> { core.client }
 
   /// The activity of the session.
   public var status: ReadOnlyProperty<Status> { ReadOnlyProperty(core.status) }

@@ -54,9 +54,9 @@ struct ColumnWidths: Sendable, Hashable {
 
   private var widest: [Int] = []
 
-  /// Starts again with the widths of the titles.
-  mutating func reset(titles: [String]) {
-    widest = titles.map { TerminalText.width(TerminalText.printable($0)) }
+  /// Starts again with the widths of the titles, each with the maximum of its column.
+  mutating func reset(_ titles: [(title: String, maximum: Int)]) {
+    widest = titles.map { min(TerminalText.width(TerminalText.printable($0.title)), $0.maximum) }
   }
 
   /// Records the width of a visible text.

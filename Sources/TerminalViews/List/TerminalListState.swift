@@ -256,7 +256,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   private mutating func resetColumns() {
     firstColumn = min(firstColumn, max(0, columns.count - 1))
     pinnedColumns = columns.indices.filter { columns[$0].isPinned }
-    widths.reset(titles: columns.map(\.title))
+    widths.reset(columns.map { ($0.title, $0.maximumWidth) })
     measure()
   }
 

@@ -24,7 +24,7 @@ enum Help {
   private static func usage(of command: CommandName) -> String {
     var words = command.options.filter(\.isRequired).map(\.usage)
     words += command.options.filter { !$0.isRequired }.map {
-      $0.synopsis[command] ?? "[\($0.usage)]"
+      $0.synopsis[command] ?? "[\($0.usage)]" + ($0.repeats.contains(command) ? " …" : "")
     }
     words.append(command.description.operands)
     return filled(words, first: "livelist \(command.rawValue) ", indent: 8)

@@ -2,7 +2,7 @@ import SwappablePrimitives
 
 /// An option of one command or of several.
 ///
-/// `Options` has the table of all options. The parser, the help, the completions and the errors read it.
+/// `Option.all`, in Options.swift, is the table of all options. The parser, the help, the completions and the errors read it.
 struct Option: Sendable {
   /// The option as it is written, for example `--key`.
   let name: String
@@ -30,7 +30,7 @@ struct Option: Sendable {
   var isRequired = false
   /// The options that contradict this one.
   var conflicts: [String] = []
-  /// A summary in a few words for completions.
+  /// A summary in a few words for completions, without apostrophes and brackets.
   let summary: String
   /// The explanation in the help.
   let help: String
@@ -45,6 +45,10 @@ struct Option: Sendable {
     var text: String { bytes.description }
 
     /// Returns the error for a value, or a part of it, that is not valid.
+    ///
+    /// - Parameters:
+    ///   - advice: What to use instead, as it follows the word "use".
+    ///   - part: The part of the value that is not valid, or `nil` for all of it.
     func mistake(_ advice: String, part: String? = nil) -> LivelistError {
       .usage("\(option.name) cannot be \"\(part ?? text)\"; use \(advice)")
     }

@@ -5,6 +5,8 @@ import SwappablePrimitives
 import Synchronizers
 
 /// The values of all options. An option that is not given has the value that is set here.
+///
+/// How sources are opened is in `sources`; which elements, members and columns are used is in `selection`.
 struct Options: Sendable {
   var sources = SourceOptions()
   /// The keys of the lists that are served, each as `NAME:FIELD`, or as `FIELD` for all other lists.
@@ -303,8 +305,7 @@ extension Option {
     ) { options, _ in options.wakesReaders = true },
     Option(
       name: "--reader", value: "ROLE", commands: [.triggers], actions: [.install, .sql],
-      repeats: [.triggers], synopsis: [.triggers: "[--reader ROLE] …"],
-      summary: "a role that may read the records",
+      repeats: [.triggers], summary: "a role that may read the records",
       help: """
         A role that may read the records, besides the role that installs the triggers. Sources of \
         other roles look for changes at an interval. With several --reader, all roles may read.

@@ -81,8 +81,7 @@ struct View: Command {
   ) throws(LivelistError) {
     let hasField = contents.contains { ViewColumns.value(of: $0, in: field) != nil }
     if hasField || contents.isEmpty { return }
-    var columns = ViewColumns()
-    for element in contents { columns.record(element) }
+    let columns = ViewColumns(of: contents)
     let names = columns.titles.map { "\"\($0)\"" }.joined(separator: ", ")
     throw .input(
       "no element of \(specification.text) has the field \"\(field)\"; the fields are \(names)")
@@ -95,8 +94,7 @@ struct View: Command {
     if options.format == .json {
       return output.array(of: selected.snapshot.map(selection.keepingFields))
     }
-    var columns = ViewColumns()
-    for element in selected.snapshot { columns.record(selection.keepingFields(of: element)) }
+    let columns = selection.columns(of: selected.snapshot)
     let lines = ViewArrangement(
       selected, groupedBy: options.groupField, showing: selection.keepingFields
     ).lines

@@ -3,7 +3,7 @@ import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 
-/// The elements of a list, and their members, that a command uses.
+/// The elements of a list, and their members and columns, that a command uses.
 struct Selection: Sendable {
   var conditions: [ElementCondition] = []
   /// The orders. Elements that are equal in one order are sorted by the next one.
@@ -61,8 +61,7 @@ struct Selection: Sendable {
     let names = conditions.map(\.field) + orders.map(\.column) + (fields ?? [])
     for name in names
     where !contents.contains(where: { ViewColumns.value(of: $0, in: name) != nil }) {
-      var columns = ViewColumns()
-      for element in contents.prefix(100) { columns.record(element) }
+      let columns = ViewColumns(of: contents.prefix(100))
       let advice =
         orders.contains { name.hasSameBytes(as: $0.column) } && Selection.hasForeignDirection(name)
         ? "; for descending order, use --sort 'FIELD desc'" : ""
@@ -82,6 +81,11 @@ struct Selection: Sendable {
   /// Returns an element with the selected members only.
   func keepingFields(of element: JSONElement) -> JSONElement {
     fields.map { ViewColumns.keeping($0, of: element) } ?? element
+  }
+
+  /// Returns the columns of elements with the selected members only.
+  func columns(of elements: some Sequence<JSONElement>) -> ViewColumns {
+    ViewColumns(of: elements.lazy.map(keepingFields))
   }
 
   /// Derives the list of the selected elements, with all their members.

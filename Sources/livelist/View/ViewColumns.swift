@@ -19,6 +19,13 @@ struct ViewColumns {
   /// A Boolean value that indicates whether no element was recorded.
   private var isEmpty = true
 
+  init() {}
+
+  /// Creates the columns of a list.
+  init(of elements: some Sequence<JSONElement>) {
+    for element in elements { record(element) }
+  }
+
   /// Records the members of an element.
   mutating func record(_ element: JSONElement) {
     if isEmpty { keyName = element.keyName }
@@ -111,6 +118,8 @@ struct ViewColumns {
 
 extension ViewColumns: Equatable {
   /// Returns a Boolean value that indicates whether two lists have the same columns, with the same bytes.
+  ///
+  /// A view keeps its columns as long as they are equal, so whatever can change must be compared here.
   static func == (left: ViewColumns, right: ViewColumns) -> Bool {
     left.names.elementsEqual(right.names) { $0.hasSameBytes(as: $1) }
       && left.numeric == right.numeric && left.hasValueColumn == right.hasValueColumn

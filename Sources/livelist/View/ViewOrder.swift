@@ -5,6 +5,7 @@ import SwappablePrimitives
 
 /// The order of a list: a column and a direction.
 struct ViewOrder: Sendable, Equatable {
+  /// The title of a column, or the path of a member, as for `ViewColumns.value(of:in:)`.
   var column: String
   var isDescending = false
 
@@ -68,12 +69,12 @@ final class ViewSortColumn: Sendable {
 /// The key is computed once for each column that the list is sorted by, because a comparison that
 /// reads JSON takes much longer than a comparison of keys.
 final class ViewRow: Differentiable, @unchecked Sendable {
-  // Sendable: only comparisons of one sorted collection access `column` and `key`. They run in
-  // propagation passes, which never run concurrently.
+  // Sendable: only comparisons of one sorted collection access `sort`. They run in propagation passes, which
+  // never run concurrently.
   // The key is first because comparisons read it, and then nothing else of most rows.
-  @exclusivity(unchecked) private var key = ViewOrder.Key(nil)
-  /// The column of the key.
-  @exclusivity(unchecked) private var column: ViewSortColumn?
+  /// The sort key, and its column.
+  @exclusivity(unchecked) private var sort: (key: ViewOrder.Key, column: ViewSortColumn?) =
+    (ViewOrder.Key(nil), nil)
   let element: JSONElement
   /// The group of the row, or `nil` in a list without groups.
   let group: ViewGroup?
@@ -90,10 +91,9 @@ final class ViewRow: Differentiable, @unchecked Sendable {
 
   /// Returns the sort key of the row in a column.
   fileprivate func key(in column: ViewSortColumn) -> ViewOrder.Key {
-    if self.column !== column {
-      key = ViewOrder.Key(ViewColumns.value(of: element, in: column.title))
-      self.column = column
+    if sort.column !== column {
+      sort = (ViewOrder.Key(ViewColumns.value(of: element, in: column.title)), column)
     }
-    return key
+    return sort.key
   }
 }

@@ -177,11 +177,8 @@ final class ViewSession {
   }
 
   private func learnColumns(of contents: Snapshot<JSONElement>) {
-    model.columns = ViewColumns()
+    model.columns = selection.columns(of: contents.prefix(100))
     recorded = nil
-    for element in contents.prefix(100) {
-      model.columns.record(selection.keepingFields(of: element))
-    }
   }
 
   /// The source, and how it is kept in step.

@@ -43,7 +43,7 @@ final class Page {
       messages.append($0)
       page.receive($0)
     }
-    let names = CollectionProperty(["Ada", "Grace", "Edsger"])
+    let names = ArrayDataSource(["Ada", "Grace", "Edsger"])
     let binding = names.bind(to: view) { [unowned view] rows in view.rows = rows }
     #expect(page.lines == ["Ada", "Grace", "Edsger"])
     await names.flush()

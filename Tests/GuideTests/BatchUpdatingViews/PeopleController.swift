@@ -6,7 +6,7 @@ import ReactiveSignals
 
 // The same code as in the guide to list views, with models of UIKit's classes. It is only compiled.
 
-@MainActor private let source = CollectionProperty<TestElement>()
+@MainActor private let source = ArrayDataSource<TestElement>()
 
 extension PeopleController {
   typealias Person = TestElement
@@ -47,13 +47,13 @@ private final class OtherExamples: UITableViewController {
   private var rows: [Person] = []
   private var binding: Disposable?
 
-  func sections(of tracks: CollectionProperty<Track>) {
+  func sections(of tracks: ArrayDataSource<Track>) {
     binding = tracks.sections(by: \.album).bind(to: tableView) { [weak self] sections in
       self?.sections = sections
     }
   }
 
-  func sections(tracks: CollectionProperty<TestElement>) {
+  func sections(tracks: ArrayDataSource<TestElement>) {
     @Sendable func albums(of tracks: Snapshot<TestElement>) -> [Album] {
       [Album(model: "All", elements: tracks)]
     }
@@ -62,7 +62,7 @@ private final class OtherExamples: UITableViewController {
     }
   }
 
-  func sections(albums: CollectionProperty<Album>) {
+  func sections(albums: ArrayDataSource<Album>) {
     binding = albums.bind(to: tableView) { [weak self] albums in self?.albums = albums }
   }
 

@@ -3,10 +3,11 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Aggregates between threads.
-@Suite struct AggregateConcurrencyTests {
+@Suite(.tags(.concurrency)) struct AggregateConcurrencyTests {
   @Test func `four threads edit while others create aggregates and join`() throws {
     let items = Items((0..<50).map { TestElement($0, $0 % 3) })
     let (problems, isOver) = (Log<String>([]), Shared(false))

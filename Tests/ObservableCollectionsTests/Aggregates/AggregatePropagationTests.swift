@@ -171,7 +171,7 @@ import Testing
 
   @Test func `an element that a minimum releases may edit its collection`() {
     let isArmed = Shared(true)
-    let meddlers = CollectionProperty([Meddler(id: 5)])
+    let meddlers = ArrayDataSource([Meddler(id: 5)])
     let least = meddlers.live.min { $0.id < $1.id }
     meddlers.append(
       Meddler(

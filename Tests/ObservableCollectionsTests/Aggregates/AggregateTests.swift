@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test func `an update of equal content sends no first element`() {
-    let items = CollectionProperty([Reading(id: 1, value: .nan)])
+    let items = ArrayDataSource([Reading(id: 1, value: .nan)])
     let values = Log<Double?>([])
     let observations = [
       items.live.first.observe { values.append($0?.value) },
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test func `elements whose key is NaN count only if there are no others`() {
-    let items = CollectionProperty([
+    let items = ArrayDataSource([
       Reading(id: 1, value: .nan), Reading(id: 2, value: 2), Reading(id: 3, value: .nan),
       Reading(id: 4, value: 1),
     ])
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test func `numbers themselves have a least and a greatest`() {
-    let numbers = CollectionProperty([3, 1, 2])
+    let numbers = ArrayDataSource([3, 1, 2])
     let (least, greatest) = (numbers.live.min(), numbers.live.max())
     let sum = numbers.live.sum { $0 }
     numbers.append(7)
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test func `a sum of integers that overflows is the nearest number`() {
-    let numbers = CollectionProperty([Int.max, 5])
+    let numbers = ArrayDataSource([Int.max, 5])
     let (sum, average) = (numbers.live.sum { $0 }, numbers.live.average { $0 })
     #expect(sum.value == .max)
     #expect(average.value == 0x1p62)
@@ -211,7 +211,7 @@ import Testing
         + Array(repeating: .insertMany, count: 9),
       make: { Reading(id: Int($0.next() >> 40), value: Reading.random(&$0)) },
       change: { $0.value = Reading.random(&$1) })
-    let items = CollectionProperty<Reading>()
+    let items = ArrayDataSource<Reading>()
     let (sum, average) = (items.live.sum(of: \.value), items.live.average(of: \.value))
     let steps = TestRun.isLong ? 100_000 : 2_000
     for step in 1...steps {

@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 @testable import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// A list of todos, which is an element of another list.
@@ -19,7 +20,7 @@ struct TodoList: Differentiable, Sendable {
 }
 
 @Suite struct FlatMapSourcesTests {
-  typealias Lists = CollectionProperty<TodoList>
+  typealias Lists = ArrayDataSource<TodoList>
 
   /// A source that loads when a test asks for it.
   private final class SlowSource: DataSource {
@@ -88,7 +89,7 @@ struct TodoList: Differentiable, Sendable {
         let even = second.filter { $0.id % 2 == 0 }
         let large = second.filter(by: value) { $0.content >= $1 }
         // All are upstream from the beginning: a part of a transaction may be seen only by new children.
-        let parents = CollectionProperty([TestElement(-1, 1), TestElement(-2, 2)])
+        let parents = ArrayDataSource([TestElement(-1, 1), TestElement(-2, 2)])
           .concatenated(with: first)
         return parents.flatMap { parent -> any DataSource<TestElement> in
           switch parent.content {
@@ -402,7 +403,7 @@ struct TodoList: Differentiable, Sendable {
   // MARK: Closures
 
   @Test func `collections of different types are children`() {
-    let lists = CollectionProperty([0, 1])
+    let lists = ArrayDataSource([0, 1])
     let all = lists.flatMap { [sources] number -> any DataSource<TestElement> in
       number == 0 ? sources[0] : sources[1].filter { _ in true }
     }
@@ -441,7 +442,7 @@ struct TodoList: Differentiable, Sendable {
       init(_ released: Shared<Int>) { self.released = released }
       deinit { released.modify { $0 += 1 } }
     }
-    let numbers = CollectionProperty([1, 2, 3])
+    let numbers = ArrayDataSource([1, 2, 3])
     do {
       let all = numbers.flatMap { _ in Counted(released) }
       #expect(all.count == 3 && released.value == 0)
@@ -459,7 +460,7 @@ struct TodoList: Differentiable, Sendable {
 
   @Test(arguments: [1_000, 10_000]) func `many children cost what changes`(size: Int) throws {
     let sources = (0..<size).map { Items([TestElement($0), TestElement($0 + size)]) }
-    let lists = CollectionProperty(Array(0..<size))
+    let lists = ArrayDataSource(Array(0..<size))
     let calls = Shared(0)
     let all = lists.flatMap { number in
       calls.modify { $0 += 1 }
@@ -485,10 +486,10 @@ struct TodoList: Differentiable, Sendable {
 }
 
 /// Parents and children that several threads edit.
-@Suite struct FlatMapSourcesConcurrencyTests {
+@Suite(.tags(.concurrency)) struct FlatMapSourcesConcurrencyTests {
   @Test func `threads edit parents and children while others derive from them`() throws {
     let sources = (0..<8).map { number in Items((0..<5).map { TestElement(10 * number + $0) }) }
-    let lists = CollectionProperty((0..<4).map { TodoList(id: $0, todos: sources[$0]) })
+    let lists = ArrayDataSource((0..<4).map { TodoList(id: $0, todos: sources[$0]) })
     let all = lists.flatMap { $0.todos }
     let events = RecordingObserver(all, expectsEveryRevision: false)
     var workers = (0..<3).map { number in
@@ -542,7 +543,7 @@ struct TodoList: Differentiable, Sendable {
 
   @Test func `a transaction over two children is one event while others deliver`() throws {
     let (left, right) = (Items([TestElement(1, 0)]), Items([TestElement(2, 0)]))
-    let all = CollectionProperty([1, 2]).flatMap { $0 == 1 ? left : right }
+    let all = ArrayDataSource([1, 2]).flatMap { $0 == 1 ? left : right }
     let torn = Shared(0)
     let observation = all.observe { event in
       if Set(event.snapshot.map(\.content)).count > 1 { torn.modify { $0 += 1 } }

@@ -3,10 +3,11 @@ import Diffing
 @testable import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Groupings that are used at awkward moments, and keys that lie.
-@Suite struct GroupingBreakingTests {
+@Suite(.tags(.concurrency)) struct GroupingBreakingTests {
   private typealias Index = LiveIndex<Int, TestElement>
 
   // MARK: Asking for groups
@@ -204,11 +205,11 @@ import Testing
     }
     weak var first: Content?
     var group: LiveIndex<Int, Item>.Group?
-    let items: CollectionProperty<Item>
+    let items: ArrayDataSource<Item>
     do {
       let content = Content()
       first = content
-      items = CollectionProperty([Item(id: 1, content: content), Item(id: 2, content: Content())])
+      items = ArrayDataSource([Item(id: 1, content: content), Item(id: 2, content: Content())])
       group = items.grouped(by: \.id).snapshot.last
     }
     items.removeAll()

@@ -3,10 +3,11 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Groups that are made and released by some threads while others edit.
-@Suite struct GroupingConcurrencyTests {
+@Suite(.tags(.concurrency)) struct GroupingConcurrencyTests {
   @Test func `threads ask for keys while others edit`() throws {
     let items = Items((0..<50).map { TestElement($0, $0 % 8) })
     let index = items.indexed { $0.content }

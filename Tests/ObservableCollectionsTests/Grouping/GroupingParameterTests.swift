@@ -52,7 +52,7 @@ import Testing
 
   @Test func `another key moves elements, and calls the key once for each of them`() throws {
     let calls = Shared(0)
-    let items = CollectionProperty((0..<1_000).map { TestElement($0, $0 % 4) })
+    let items = ArrayDataSource((0..<1_000).map { TestElement($0, $0 % 4) })
     let key = Property<@Sendable (TestElement) -> Int> { $0.content }
     let sections = items.sections(by: key, order: .ascending(\.self))
     let groups = sections.map { TestElement($0.key, $0.elements.count) }
@@ -78,7 +78,7 @@ import Testing
 
   @Test func `a new order moves sections, and visits no element`() throws {
     let calls = Shared(0)
-    let items = CollectionProperty((0..<1_000).map { TestElement($0, $0 % 10) })
+    let items = ArrayDataSource((0..<1_000).map { TestElement($0, $0 % 10) })
     let order = Property(ElementOrder<Int>.ascending(\.self))
     let sections = items.sections(
       by: { element in

@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// The rows of sections: rules O1 to O8.
@@ -100,7 +101,7 @@ import Testing
   }
 
   @Test func `a section that passes another one moves as few rows as possible`() {
-    let sections = CollectionProperty([
+    let sections = ArrayDataSource([
       Section(key: 1, elements: (0..<50).map { TestElement($0, 0) }),
       Section(key: 2, elements: [TestElement(100, 0)]),
     ])
@@ -117,7 +118,7 @@ import Testing
     func section(_ key: Int, _ elements: Range<Int>, _ content: Int = 0) -> Section {
       Section(key: key, elements: elements.map { TestElement($0, content) })
     }
-    let sections = CollectionProperty([section(1, 0..<3), section(2, 10..<15)])
+    let sections = ArrayDataSource([section(1, 0..<3), section(2, 10..<15)])
     let changes = Shared<[Changeset]>([])
     let observation = sections.rows().observe { event in
       if case .change(let change) = event { changes.value.append(change.changeset) }
@@ -154,7 +155,7 @@ import Testing
 
   @Test(arguments: [1_000, 100_000])
   func `one edit compares few elements of a long list`(count: Int) {
-    let items = CollectionProperty((0..<count).map { Counted(id: $0, group: $0 % 10) })
+    let items = ArrayDataSource((0..<count).map { Counted(id: $0, group: $0 % 10) })
     let rows = items.sections(by: \.group).rows()
     let events = Shared(0)
     let observation = rows.observe { _ in events.value += 1 }
@@ -191,7 +192,7 @@ import Testing
 }
 
 /// The rows of sections that several threads edit.
-@Suite struct SectionRowsConcurrencyTests {
+@Suite(.tags(.concurrency)) struct SectionRowsConcurrencyTests {
   @Test func `rows follow edits of several threads`() throws {
     let items = Items((0..<50).map { TestElement($0, $0 % 8) })
     let rows = items.sections(by: { $0.content }, order: .ascending(\.self)).rows()

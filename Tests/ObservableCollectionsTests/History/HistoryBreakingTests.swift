@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func `revisions that are forgotten for two reasons at the same time are forgotten once`() {
-    let items = CollectionProperty<TestElement>([])
+    let items = ArrayDataSource<TestElement>([])
     let clock = MeddlingClock()
     let history = items.history(retaining: .init(changes: 9, age: .seconds(60)), clock: clock)
     for id in 1...9 { items.append(TestElement(id)) }
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test func `a history that begins anywhere records what follows`() throws {
-    let items = CollectionProperty([TestElement(1)])
+    let items = ArrayDataSource([TestElement(1)])
     let sum = items.filter { $0.content == 0 }
     let histories = Shared<[CollectionHistory<TestElement>]>([])
     let (first, isFirst) = (DisposeBag(), Shared(true))
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test func `observers resume, commit and end inside an observer and a transaction`() throws {
-    let items = CollectionProperty([TestElement(1)])
+    let items = ArrayDataSource([TestElement(1)])
     let history = items.history(retaining: .init(revisions: 3))
     let token = history.token
     let observers = Shared<[RecordingObserver<TestElement>]>([])
@@ -125,7 +125,7 @@ import Testing
     seed: UInt64
   ) throws {
     var editor = RandomEditor<TestElement>(seed: seed)
-    let items = CollectionProperty(editor.makeElements())
+    let items = ArrayDataSource(editor.makeElements())
     let window = Int(seed % 4)
     let history = items.history(
       retaining: .init(revisions: window, changes: seed % 5 == 0 ? 3 : nil))

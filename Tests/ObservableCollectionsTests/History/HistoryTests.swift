@@ -3,11 +3,12 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Histories: rules H1 to H4.
 @Suite struct HistoryTests {
-  private typealias Items = CollectionProperty<TestElement>
+  private typealias Items = ArrayDataSource<TestElement>
 
   /// Collects the events of an observer that resumes, and the contents that they lead to.
   private final class Reader: Sendable {
@@ -175,7 +176,7 @@ import Testing
   }
 
   @Test func `a history that is bounded by bytes forgets what does not fit`() {
-    let notes = CollectionProperty([Note(id: 0, text: "")])
+    let notes = ArrayDataSource([Note(id: 0, text: "")])
     let history = notes.history(retaining: .init(bytes: 10_000_000))
     let token = history.token
     for round in 0..<100 {
@@ -260,7 +261,7 @@ import Testing
 
   @Test(arguments: [0, 50_000, 100_000])
   func `neighbors that are inserted together copy few nodes`(offset: Int) {
-    let notes = CollectionProperty((0..<100_000).map { Note(id: $0, text: "") })
+    let notes = ArrayDataSource((0..<100_000).map { Note(id: $0, text: "") })
     let history = notes.history(retaining: .init(bytes: 2_000_000))
     for step in 1...50 {
       let new = (0..<1_000).map { Note(id: 1_000_000 * step + $0, text: "") }
@@ -387,7 +388,7 @@ import Testing
       func isContentEqual(to source: Element) -> Bool { payload === source.payload }
     }
     weak var first: Payload?
-    let items = CollectionProperty<Element>()
+    let items = ArrayDataSource<Element>()
     let history = items.history(retaining: .init(revisions: 3))
     do {
       let payload = Payload()
@@ -402,9 +403,9 @@ import Testing
   }
 }
 
-@Suite struct HistoryConcurrencyTests {
+@Suite(.tags(.concurrency)) struct HistoryConcurrencyTests {
   @Test func `readers resume while threads edit`() throws {
-    let items = CollectionProperty((0..<50).map { TestElement($0) })
+    let items = ArrayDataSource((0..<50).map { TestElement($0) })
     let history = items.history(retaining: .init(revisions: 64))
     let wrong = Shared(0)
     let workers = (0..<6).map { number in

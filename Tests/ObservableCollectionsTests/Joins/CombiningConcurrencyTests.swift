@@ -3,10 +3,11 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Sets and joins of lists that several threads edit: rules O1 and T12.
-@Suite struct CombiningConcurrencyTests {
+@Suite(.tags(.concurrency)) struct CombiningConcurrencyTests {
   @Test func `four threads edit two lists while others combine them`() throws {
     let (first, second) = (Items((0..<40).map { TestElement($0, $0) }), Items([]))
     let key: @Sendable (TestElement) -> Int? = { $0.content % 10 }
@@ -62,7 +63,7 @@ import Testing
 
   @Test func `code of elements may call the engine while lists are combined`() throws {
     try Worker.run {
-      let items = CollectionProperty<Meddler>()
+      let items = ArrayDataSource<Meddler>()
       let calls = Shared(0)
       let meddle: @Sendable () -> Void = { [weak items] in
         guard let items,

@@ -50,7 +50,7 @@ import Testing
   func `a join on identity uses an index without being asked`(size: Int) throws {
     let (keys, uses) = (Shared(0), Shared(0))
     let orders = Items((0..<size).map { TestElement($0, $0) })
-    let customers = CollectionProperty(
+    let customers = ArrayDataSource(
       (0..<size).map { Customer(differenceIdentifier: CountedKey(value: $0, uses: uses)) })
     let output = orders.joined(with: customers) { order -> CountedKey? in
       keys.modify { $0 += 1 }
@@ -78,7 +78,7 @@ import Testing
     let customers = items.map {
       Customer(differenceIdentifier: CountedKey(value: $0.content, uses: uses))
     }
-    let others = CollectionProperty([
+    let others = ArrayDataSource([
       Customer(differenceIdentifier: CountedKey(value: 3, uses: uses))
     ])
     let outputs = [

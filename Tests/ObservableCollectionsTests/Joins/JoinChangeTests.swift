@@ -22,10 +22,10 @@ import Testing
     var children: [Int]
   }
 
-  private let orders = CollectionProperty([
+  private let orders = ArrayDataSource([
     Order(id: 1, customerID: 8), Order(id: 2, customerID: 7), Order(id: 3, customerID: nil),
   ])
-  private let customers = CollectionProperty([Customer(id: 7), Customer(id: 8), Customer(id: 9)])
+  private let customers = ArrayDataSource([Customer(id: 7), Customer(id: 8), Customer(id: 9)])
 
   private func changes<Output>(
     of output: LiveCollection<Output>, _ edit: () -> Void
@@ -196,7 +196,7 @@ import Testing
   }
 
   @Test func `an updated parent keeps children by identity`() throws {
-    let lists = CollectionProperty([Family(id: 1, children: [1, 2, 3])])
+    let lists = ArrayDataSource([Family(id: 1, children: [1, 2, 3])])
     let output = lists.flatMap(\.children)
     let changes = try changes(of: output) {
       lists[0].children = [3, 1, 4]
@@ -210,7 +210,7 @@ import Testing
   }
 
   @Test func `a child that changes its parent in one transaction is moved`() throws {
-    let lists = CollectionProperty([
+    let lists = ArrayDataSource([
       Family(id: 1, children: [1, 2]), Family(id: 2, children: [3]),
     ])
     let changes = try changes(of: lists.flatMap(\.children)) {

@@ -4,10 +4,11 @@ import ObservableCollections
 import Observation
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Rule T10, for collections.
-@Suite struct CollectionTrackingTests {
+@Suite(.tags(.concurrency)) struct CollectionTrackingTests {
   private let log = Log<String>([])
 
   private func track(_ name: String = "changed", _ read: () -> Void) {
@@ -148,7 +149,7 @@ import Testing
   }
 }
 
-@Suite struct CollectionTrackingConcurrencyTests {
+@Suite(.tags(.concurrency)) struct CollectionTrackingConcurrencyTests {
   @Test func readingInsideTheChangeWhileOthersEditNeitherDeadlocksNorRaces() throws {
     let items = Items([])
     let even = items.filter { $0.id % 2 == 0 }

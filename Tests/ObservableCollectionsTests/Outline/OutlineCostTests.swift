@@ -3,13 +3,14 @@ import Diffing
 @testable import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Rule O7: what one change of a tree costs, counted.
 @Suite struct OutlineCostTests {
   /// A tree in which each element has ten children.
-  private static func folders(_ count: Int) -> CollectionProperty<Folder> {
-    CollectionProperty((0..<count).map { Folder($0, in: $0 == 0 ? nil : ($0 - 1) / 10) })
+  private static func folders(_ count: Int) -> ArrayDataSource<Folder> {
+    ArrayDataSource((0..<count).map { Folder($0, in: $0 == 0 ? nil : ($0 - 1) / 10) })
   }
 
   @Test(arguments: [1_000, 100_000])
@@ -74,7 +75,7 @@ import Testing
   func `the rows below a moved element that passes no sibling are not read`(size: Int) {
     let reads = Shared(0)
     // Each tenth element is below the one before it in a chain, and has nine children.
-    let folders = CollectionProperty(
+    let folders = ArrayDataSource(
       (0..<size).map { number -> CountedFolder in
         let parent = number % 10 == 0 ? number - 10 : number / 10 * 10
         return CountedFolder(folder: Folder(number, in: parent < 0 ? nil : parent), reads: reads)
@@ -97,9 +98,9 @@ import Testing
 }
 
 /// Trees that several threads edit, expand and derive lists from.
-@Suite struct OutlineConcurrencyTests {
+@Suite(.tags(.concurrency)) struct OutlineConcurrencyTests {
   @Test func `threads edit and expand a tree while others show it`() throws {
-    let folders = CollectionProperty((0..<60).map { Folder($0, in: $0 / 3) })
+    let folders = ArrayDataSource((0..<60).map { Folder($0, in: $0 / 3) })
     let expansion = Property(Expansion.all)
     let rows = folders.outline(parent: \.parent, isExpanded: expansion)
     let events = RecordingObserver(rows, expectsEveryRevision: false)

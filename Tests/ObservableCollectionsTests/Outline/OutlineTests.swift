@@ -65,7 +65,7 @@ import Testing
             folder.parent = random.oneIn(5) ? nil : random.below(size)
           }
         })
-      let folders = CollectionProperty(editor.makeElements())
+      let folders = ArrayDataSource(editor.makeElements())
       let expansion = Property(Expansion())
       let rows = folders.outline(parent: \.parent, isExpanded: expansion)
       let events = RecordingObserver(rows, seed: seed)
@@ -101,7 +101,7 @@ import Testing
       }
       lists += named
     }
-    let folders = CollectionProperty<Folder>()
+    let folders = ArrayDataSource<Folder>()
     let expansion = Property(Expansion())
     let rows = folders.outline(parent: \.parent, isExpanded: expansion)
     let events = RecordingObserver(rows, keeps: 3)
@@ -134,7 +134,7 @@ import Testing
         Folder(random.below(7), in: random.oneIn(4) ? nil : random.below(8))
       }
       let expansion = Expansion(Set((0..<5).map { _ in random.below(7) }))
-      let rows = CollectionProperty(folders)
+      let rows = ArrayDataSource(folders)
         .outline(parent: \.parent, isExpanded: Property(expansion))
       #expect(
         Array(rows.snapshot) == documentedOutline(folders, parent: \.parent, expansion),
@@ -145,13 +145,13 @@ import Testing
   // MARK: Exact changes
 
   private struct Tree {
-    let folders: CollectionProperty<Folder>
+    let folders: ArrayDataSource<Folder>
     let expansion: Property<Expansion>
     let rows: LiveCollection<OutlineRow<Folder>>
     let events: RecordingObserver<OutlineRow<Folder>>
 
     init(_ folders: [Folder], expanded: Expansion = .all) {
-      self.folders = CollectionProperty(folders)
+      self.folders = ArrayDataSource(folders)
       expansion = Property(expanded)
       rows = self.folders.outline(parent: \.parent, isExpanded: expansion)
       events = RecordingObserver(rows)
@@ -325,7 +325,7 @@ import Testing
 
   @Test func `a tree of depth 100,000 is built, edited, collapsed and expanded`() throws {
     let depth = 100_000
-    let folders = CollectionProperty((0..<depth).map { Folder($0, in: $0 - 1) })
+    let folders = ArrayDataSource((0..<depth).map { Folder($0, in: $0 - 1) })
     let expansion = Property(Expansion.all)
     let rows = folders.outline(parent: \.parent, isExpanded: expansion)
     #expect(rows.count == depth && rows[depth - 1].depth == depth - 1)
@@ -383,7 +383,7 @@ import Testing
   }
 
   @Test func `hash values that lie do no harm`() {
-    let lies = CollectionProperty((0..<300).map { Liar(id: LiarID(value: $0 % 40)) })
+    let lies = ArrayDataSource((0..<300).map { Liar(id: LiarID(value: $0 % 40)) })
     let rows = lies.outline(parent: { LiarID(value: $0.id.value - 1) })
     for step in 0..<300 {
       lies.transaction { draft in

@@ -141,7 +141,7 @@ import Testing
       func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
     }
     var leftovers = Leftovers()
-    let boxes = CollectionProperty<Box>()
+    let boxes = ArrayDataSource<Box>()
     let shown = boxes.expiring(after: .seconds(1), clock: clock)
     let quiet = boxes.debounced(for: .seconds(1), clock: clock)
     do {

@@ -3,10 +3,11 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Timed and asynchronous operators while several threads edit and time advances.
-@Suite struct TimedConcurrencyTests {
+@Suite(.tags(.concurrency)) struct TimedConcurrencyTests {
   @Test func `threads edit while time advances and lists are made and released`() throws {
     let (items, others, clock) = (Items([]), Items([]), ManualClock())
     let limit = Property(5)

@@ -3,6 +3,7 @@ import Observation
 import ReactiveSignals
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 /// An object that reads a value when it is released.
@@ -16,7 +17,7 @@ private final class Reader: Sendable {
   deinit { read() }
 }
 
-@MainActor @Suite struct MainActorStateTests {
+@MainActor @Suite(.tags(.concurrency)) struct MainActorStateTests {
   /// Waits until the state has a value.
   private func wait<Value: Equatable>(
     until value: Value, in mirror: MainActorState<Value>

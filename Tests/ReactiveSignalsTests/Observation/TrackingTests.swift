@@ -2,6 +2,7 @@ import DataSourceTesting
 import Observation
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Counts the changes that are reported for one tracked read.
@@ -12,7 +13,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
 }
 
 /// Rule T10, for properties.
-@Suite struct TrackingTests {
+@Suite(.tags(.concurrency)) struct TrackingTests {
   private let log = Log<String>()
 
   @Test func aTrackedReadingIsToldOneChangeOnce() {
@@ -165,7 +166,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
   }
 }
 
-@Suite struct TrackingConcurrencyTests {
+@Suite(.tags(.concurrency)) struct TrackingConcurrencyTests {
   @Test func readingAndSettingFromSeveralThreadsEndsWithTheNewestValue() {
     let property = Property(0)
     let double = property.map { $0 * 2 }

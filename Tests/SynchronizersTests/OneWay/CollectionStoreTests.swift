@@ -6,6 +6,7 @@ import ReactiveSignals
 import SwappableSources
 import Synchronizers
 import TestSupport
+import TestTags
 import Testing
 
 /// A remote list that logs its downloads and can make them fail.
@@ -31,7 +32,7 @@ private final class TestRemote: OneWayRemote {
   }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct CollectionStoreTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct CollectionStoreTests {
   private typealias Store = CollectionStore<TestElement>
 
   private let remote = TestRemote([3, 1, TestElement(2, 5)])
@@ -108,7 +109,7 @@ private final class TestRemote: OneWayRemote {
   }
 
   @Test func `a failed fetch changes nothing`() async throws {
-    let broken = CollectionProperty<TestElement>(
+    let broken = ArrayDataSource<TestElement>(
       status: .failed(SourceError(code: "gone", message: "it is gone")))
     let synchronizer = OneWaySynchronizer(from: broken, to: store)
     let error = await #expect(throws: OneWayError.self) { try await synchronizer.sync() }

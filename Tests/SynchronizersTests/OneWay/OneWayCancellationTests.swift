@@ -2,10 +2,11 @@ import DataSourceTesting
 import ReactiveSignals
 import Synchronizers
 import TestSupport
+import TestTags
 import Testing
 
 /// Tests of cancellation at each point of a run.
-@Suite(.timeLimit(.minutes(10))) struct OneWayCancellationTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct OneWayCancellationTests {
   private static let options = OneWaySynchronizer.Options(concurrency: 1, downloadsPreview: true)
 
   /// The reaction of a call to cancellation.

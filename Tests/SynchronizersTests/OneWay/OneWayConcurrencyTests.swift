@@ -5,10 +5,11 @@ import SwappablePrimitives
 import SwappableSources
 @testable import Synchronizers
 import TestSupport
+import TestTags
 import Testing
 
 /// Tests of many downloads and of tasks that request, cancel and set options concurrently.
-@Suite(.timeLimit(.minutes(10))) struct OneWayConcurrencyTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct OneWayConcurrencyTests {
   /// Counts concurrent downloads.
   private final class Counter: Sendable {
     private let state = Locked((running: 0, most: 0, all: 0))

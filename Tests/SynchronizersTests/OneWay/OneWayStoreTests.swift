@@ -4,6 +4,7 @@ import ReactiveSignals
 import SwappableSources
 import Synchronizers
 import TestSupport
+import TestTags
 import Testing
 
 /// The calls of a run to its remote and its store.
@@ -97,7 +98,7 @@ import Testing
 }
 
 /// Tests of a data source as the remote list.
-@Suite(.timeLimit(.minutes(10))) struct DataSourceRemoteTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct DataSourceRemoteTests {
   private let gone = SourceError(code: "gone", message: "it is gone")
 
   @Test func `a run waits until the source has loaded`() async throws {

@@ -2,9 +2,10 @@ import DataSourceTesting
 import ReactiveSignals
 @testable import Synchronizers
 import TestSupport
+import TestTags
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct RetryPolicyTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct RetryPolicyTests {
   @Test func `a negative number of retries traps`() async {
     await #expect(processExitsWith: .failure) { _ = RetryPolicy(retries: -1) }
   }

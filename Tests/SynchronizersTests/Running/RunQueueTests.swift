@@ -2,10 +2,11 @@ import DataSourceTesting
 import ReactiveSignals
 @testable import Synchronizers
 import TestSupport
+import TestTags
 import Testing
 
 /// Tests of the queue that both kinds of synchronizers use.
-@Suite(.timeLimit(.minutes(10))) struct RunQueueTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct RunQueueTests {
   private struct Cancelled: Error {}
 
   private struct Status: Equatable, Sendable {
@@ -302,7 +303,7 @@ import Testing
 }
 
 /// Tests of tasks that request, cancel and leave concurrently.
-@Suite(.timeLimit(.minutes(10))) struct RunQueueConcurrencyTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct RunQueueConcurrencyTests {
   @Test func `all callers are answered once and runs do not overlap`() async {
     struct Cancelled: Error {}
     let running = Shared(0)

@@ -3,10 +3,11 @@ import ObservableCollections
 import ReactiveSignals
 import Synchronizers
 import TestSupport
+import TestTags
 import Testing
 
 /// Sessions whose conflicts a person decides.
-@Suite(.timeLimit(.minutes(10))) struct AskingResolverTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct AskingResolverTests {
   private typealias Session = SynchronizationSession<InMemoryRemote<Letter>>
   private typealias Conflict = MergeConflict<Letter>
 

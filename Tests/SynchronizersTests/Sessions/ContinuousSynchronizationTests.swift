@@ -3,10 +3,11 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import Synchronizers
+import TestTags
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(10))) struct ContinuousSynchronizationTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct ContinuousSynchronizationTests {
   private let clock = ManualClock()
   private let remote = InMemoryRemote(Letter.list("A"))
 
@@ -20,7 +21,7 @@ import TestSupport
 
     init(
       _ remote: InMemoryRemote<Letter>, _ clock: ManualClock,
-      client: CollectionProperty<Letter> = CollectionProperty(),
+      client: ArrayDataSource<Letter> = ArrayDataSource(),
       hook: @escaping CallHook = { _, _ in }
     ) {
       let isReachable = isReachable
@@ -101,7 +102,7 @@ import TestSupport
   }
 
   @Test func `an edit during a synchronization is not missed`() async throws {
-    let client = CollectionProperty<Letter>()
+    let client = ArrayDataSource<Letter>()
     let isEdited = Shared(false)
     let live = Live(remote, clock, client: client) { call, moment in
       guard call == .fetch, moment == .after, !isEdited.value else { return }

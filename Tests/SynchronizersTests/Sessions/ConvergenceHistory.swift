@@ -198,7 +198,7 @@ actor ConvergenceHistory {
   // MARK: Edits
 
   /// - Returns: The new content of each edited key, or `nil` for a deletion.
-  private func edit(_ contents: CollectionProperty<TestElement>, by client: Int) -> [Int: Int?] {
+  private func edit(_ contents: ArrayDataSource<TestElement>, by client: Int) -> [Int: Int?] {
     contents.transaction { draft in
       let before = draft.elements
       for _ in 0...random.below(3) { edit(draft, by: client) }

@@ -3,11 +3,12 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import Synchronizers
+import TestTags
 import Testing
 import TestSupport
 
 /// Tests of sessions that many threads use. Run them under the thread sanitizer.
-@Suite(.timeLimit(.minutes(10))) struct SessionConcurrencyTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct SessionConcurrencyTests {
   private typealias Session = SynchronizationSession<InMemoryRemote<TestElement>>
 
   /// Performs random edits of keys that no other thread uses.

@@ -126,7 +126,7 @@ struct Client {
   let disk: Disk<Letter>
   let session: SynchronizationSession<HookedRemote<Letter>>
 
-  var contents: CollectionProperty<Letter> { session.client }
+  var contents: ArrayDataSource<Letter> { session.client }
 
   init(
     _ remote: InMemoryRemote<Letter>, disk: Disk<Letter> = Disk(nil),

@@ -22,7 +22,7 @@ import TestSupport
   /// - Returns: A Boolean value that indicates whether the process ended.
   private func process(
     _ remote: InMemoryRemote<Letter>, _ disk: Disk<Letter>, endsAfter end: Int,
-    edits: (CollectionProperty<Letter>) -> Void
+    edits: (ArrayDataSource<Letter>) -> Void
   ) async throws -> Bool {
     let (count, isOver, isCounting) = (Shared(0), Shared(false), Shared(false))
     let hook: CallHook = { _, _ in

@@ -5,11 +5,12 @@ import ObservableCollections
 import ReactiveSignals
 import SwappableSources
 import Synchronizers
+import TestTags
 import Testing
 import TestSupport
 
 /// Tests of the client as a data source.
-@Suite(.timeLimit(.minutes(10))) struct SessionSourceTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct SessionSourceTests {
   private let remote = InMemoryRemote((1...6).map { TestElement($0) })
 
   @Test func `containers and operators over the client receive one change`() async throws {

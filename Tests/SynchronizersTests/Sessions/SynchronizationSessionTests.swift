@@ -3,10 +3,11 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import Synchronizers
+import TestTags
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(10))) struct SynchronizationSessionTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct SynchronizationSessionTests {
   private let remote = InMemoryRemote<Letter>()
 
   private func expectInStep(_ client: Client, _ text: String) {
@@ -84,7 +85,7 @@ import TestSupport
   @Test func `the first contents of the client go to the remote`() async throws {
     remote.contents.replace(with: Letter.list("B C"))
     let session = SynchronizationSession(
-      client: CollectionProperty(Letter.list("A B1")), remote: remote)
+      client: ArrayDataSource(Letter.list("A B1")), remote: remote)
     #expect(session.unsynchronizedChanges.insertions == [0, 1])
     let outcome = try await session.synchronize()
     #expect(session.client.text == "A B C")
@@ -112,7 +113,7 @@ import TestSupport
         kinds: [.insert, .remove, .move, .update, .replaceIdentity, .exchange])
     }
     let remote = InMemoryRemote<TestElement>()
-    let clients = (0..<2).map { _ in CollectionProperty<TestElement>([]) }
+    let clients = (0..<2).map { _ in ArrayDataSource<TestElement>([]) }
     let sessions = clients.map { SynchronizationSession(client: $0, remote: remote) }
     let recorders = clients.map { RecordingObserver($0, seed: seed) }
     clients[0].append(contentsOf: editors[0].makeElements())
@@ -261,7 +262,7 @@ import TestSupport
       }
     }
     let session = SynchronizationSession(
-      client: CollectionProperty(Letter.list("C A")), remote: Sorting())
+      client: ArrayDataSource(Letter.list("C A")), remote: Sorting())
     for _ in 1...2 { try await session.synchronize() }
     #expect(session.client.text == "A B C D")
     #expect(session.shadow.text == "A B C D")
@@ -535,7 +536,7 @@ import TestSupport
     let disk = Disk<Letter>(
       SynchronizationState(
         client: Snapshot(Letter.list("A B1")), shadow: Snapshot(Letter.list("A B")), version: 7))
-    let contents = CollectionProperty<Letter>(status: .loading)
+    let contents = ArrayDataSource<Letter>(status: .loading)
     contents.append(Letter(key: "X", content: ""))
     contents.append(Letter(key: "B", content: "5"))
     let session = try await SynchronizationSession(
@@ -564,7 +565,7 @@ import TestSupport
   // MARK: Lifetime
 
   @Test func `an unreferenced session is released`() async throws {
-    let contents = CollectionProperty(Letter.list("A"))
+    let contents = ArrayDataSource(Letter.list("A"))
     let disk = Disk<Letter>(nil)
     weak var gone: SynchronizationSession<InMemoryRemote<Letter>>?
     do {
@@ -580,7 +581,7 @@ import TestSupport
   }
 
   @Test func `releasing a running session cancels its run`() async throws {
-    let contents = CollectionProperty(Letter.list("A"))
+    let contents = ArrayDataSource(Letter.list("A"))
     let (fetches, ends) = (Signpost(), Signpost())
     let hooked = HookedRemote(remote) { call, moment in
       guard call == .fetch, moment == .before else { return }

@@ -4,9 +4,11 @@ import ObservableCollections
 import SwappableSources
 import TerminalViews
 import TestSupport
+import TestTags
 import Testing
 
-@MainActor @Suite(.timeLimit(.minutes(10))) struct TerminalListConcurrencyTests {
+@MainActor @Suite(.tags(.concurrency), .timeLimit(.minutes(10)))
+struct TerminalListConcurrencyTests {
   @Test func `a list follows sources that threads edit and swap`() async throws {
     let sources = (0..<3).map { number in
       ArrayDataSource((0..<200).map { TestElement($0, number) })

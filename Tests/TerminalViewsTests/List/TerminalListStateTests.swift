@@ -49,6 +49,20 @@ import Testing
 
   private func elements(_ range: Range<Int>) -> [TestElement] { range.map { TestElement($0) } }
 
+  @Test func `a heading is not wider than the maximum of its column`() {
+    var state = State(columns: [
+      TerminalColumn("Identity", maximumWidth: 3) { "\($0.id)" },
+      TerminalColumn("Content") { "c\($0.content)" },
+    ])
+    state.resize(to: TerminalSize(rows: 4, columns: 40))
+    state.apply(.initial(Snapshot(elements(0..<1)), revision: 0))
+    let lines = state.frame(status: TerminalLine("status")).lines.map(\.text)
+    let starts = lines.prefix(2).map { line in
+      line.firstRange(of: /[Cc]/)?.lowerBound.utf16Offset(in: line)
+    }
+    #expect(starts[0] == 7 && starts[0] == starts[1], "\(lines)")
+  }
+
   @Test func `headings, rows and status fill the screen`() {
     let list = Follower(elements(0..<3))
     #expect(

@@ -5,9 +5,10 @@ import Observation
 import SwappableSources
 import TerminalViews
 import TestSupport
+import TestTags
 import Testing
 
-@MainActor @Suite(.timeLimit(.minutes(10))) struct TerminalListViewTests {
+@MainActor @Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct TerminalListViewTests {
   private static let size = TerminalSize(rows: 10, columns: 40)
   private let clock = ManualClock()
 
@@ -57,7 +58,7 @@ import Testing
   }
 
   @Test func `creating a list does not track its source`() {
-    let source = CollectionProperty([TestElement(0)])
+    let source = ArrayDataSource([TestElement(0)])
     let screen = Screen()
     let changes = Shared(0)
     let list = withObservationTracking {
@@ -107,7 +108,7 @@ import Testing
   }
 
   @Test func `the list follows the status of its source`() async throws {
-    let source = CollectionProperty<TestElement>(status: .loading)
+    let source = ArrayDataSource<TestElement>(status: .loading)
     let screen = Screen()
     let list = makeList(source, on: screen)
     await screen.wait(forFrames: 1)

@@ -31,7 +31,7 @@ import Testing
     private var observation: Disposable?
 
     init() {
-      let folders = CollectionProperty(TerminalOutlineTests.folders)
+      let folders = ArrayDataSource(TerminalOutlineTests.folders)
       rows = folders.outline(parent: \.parent, isExpanded: expansion)
       state.resize(to: TerminalSize(rows: 6, columns: 20), hasStatus: false)
       observation = rows.observe { [events] event in events.append(event) }
@@ -107,7 +107,7 @@ import Testing
   }
 
   @MainActor @Test func `keys of a view set the expansion`() async {
-    let folders = CollectionProperty(Self.folders)
+    let folders = ArrayDataSource(Self.folders)
     let expansion = Property(Expansion())
     let rows = folders.outline(parent: \.parent, isExpanded: expansion)
     let (events, received) = AsyncStream<Int>.makeStream()

@@ -31,7 +31,7 @@ import Testing
 
   /// A list that follows sections, without a terminal.
   private final class Follower {
-    let customers = CollectionProperty(TerminalSectionsTests.customers)
+    let customers = ArrayDataSource(TerminalSectionsTests.customers)
     var state = TerminalListState(
       columns: TerminalSectionsTests.columns, header: TerminalSectionsTests.header)
     private let events = Log<CollectionEvent<Row>>()
@@ -105,7 +105,7 @@ import Testing
   }
 
   @MainActor @Test func `a view follows sections`() async {
-    let customers = CollectionProperty(Self.customers)
+    let customers = ArrayDataSource(Self.customers)
     let (events, received) = AsyncStream<Int>.makeStream()
     let list = TerminalListView(
       customers.sections(by: \.country).rows(), columns: Self.columns, header: Self.header

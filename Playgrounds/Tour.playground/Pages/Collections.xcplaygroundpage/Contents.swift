@@ -57,7 +57,7 @@ planets.update(identifiedBy: "Venus") { $0.moons = 5 }
 // MARK: Following
 
 // A binding keeps another list equal to this one.
-let copy = CollectionProperty<Planet>()
+let copy = ArrayDataSource<Planet>()
 let binding = moonless.bind(to: copy)
 print("copy:", Array(copy.snapshot))
 

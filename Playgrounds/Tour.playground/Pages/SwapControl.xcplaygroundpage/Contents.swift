@@ -53,7 +53,7 @@ watching.dispose()
 
 // MARK: Primary and fallback
 
-let live = CollectionProperty<String>(status: .loading)
+let live = ArrayDataSource<String>(status: .loading)
 let spare = ArrayDataSource(["spare"])
 let robust = FallbackSource<String>(
   [live, spare], fallingBackAfter: .zero, returningAfter: .zero)

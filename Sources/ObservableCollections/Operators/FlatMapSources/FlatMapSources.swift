@@ -4,7 +4,7 @@ public import ReactiveSignals
 extension DataSource {
   /// Derives a collection of the elements of live collections, one for each element of this collection.
   ///
-  ///     let all = lists.flatMap { $0.todos }   // each list has a `CollectionProperty<Todo>`
+  ///     let all = lists.flatMap { $0.todos }   // each list has an `ArrayDataSource<Todo>`
   ///
   /// The children of a parent take its place. They are followed as long as the parent is there.
   ///

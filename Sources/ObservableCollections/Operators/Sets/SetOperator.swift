@@ -26,7 +26,7 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
   @inlinable
   mutating func start(_ output: CollectionDraft<Element>) {
     for (part, input) in zip(parts, inputs) {
-      part.rows.replaceAll(with: input.snapshot.map { matchable(key($0)) })
+      part.rows.replaceAll(with: input.snapshot.map { RowsByKey.matchable(key($0)) })
     }
     includeAll()
     for (part, input) in zip(parts, inputs) {
@@ -230,11 +230,11 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
       let (old, new) = (old[number], included(key, of: number))
       if old == new { continue }
       let entry = part.rows.entry(of: key)
-      for index in difference(old, new) {
+      for index in old.subtracting(new) {
         guard let row = part.rows.row(index, of: entry) else { continue }
         exclude(at: part.rows.order.offset(of: row), of: number, output)
       }
-      for index in difference(new, old) {
+      for index in new.subtracting(old) {
         guard let row = part.rows.row(index, of: entry) else { continue }
         let offset = part.rows.order.offset(of: row)
         if part.included[offset] { continue }
@@ -244,12 +244,14 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
   }
 }
 
-/// Returns the numbers of a range that another range does not contain.
-@inlinable
-func difference(_ one: Range<Int>, _ other: Range<Int>) -> [Int] {
-  let before = one.lowerBound..<max(one.lowerBound, min(one.upperBound, other.lowerBound))
-  let after = min(one.upperBound, max(one.lowerBound, other.upperBound))..<one.upperBound
-  return Array(before) + Array(after)
+extension Range<Int> {
+  /// Returns the numbers of this range that another range does not contain.
+  @inlinable
+  func subtracting(_ other: Range<Int>) -> [Int] {
+    let before = lowerBound..<Swift.max(lowerBound, Swift.min(upperBound, other.lowerBound))
+    let after = Swift.min(upperBound, Swift.max(lowerBound, other.upperBound))..<upperBound
+    return Array(before) + Array(after)
+  }
 }
 
 /// The rows of one input of a ``SetOperator``.

@@ -98,15 +98,6 @@ private struct AsyncMapOperator<
   var jobCount = 0
   var failures = TransformFailures()
 
-  init(
-    input: CollectionInput<Input>, tasks: TransformTasks<Input, Output>,
-    placeholder: (@Sendable (Input) -> Output)?
-  ) {
-    self.input = input
-    self.tasks = tasks
-    self.placeholder = placeholder
-  }
-
   mutating func start(_ output: CollectionDraft<Value>) {
     let elements = input.snapshot
     rows = InputRows(Array(repeating: 0, count: elements.count))

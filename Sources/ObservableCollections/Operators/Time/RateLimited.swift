@@ -83,15 +83,6 @@ private struct RateLimitOperator<Element: Differentiable & Sendable>: Collection
   /// A Boolean value that indicates whether the first contents were shown.
   var hasShown = false
 
-  init(
-    input: CollectionInput<Element>, alarm: Alarm, limit: RateLimit, interval: Duration
-  ) {
-    self.input = input
-    self.alarm = alarm
-    self.limit = limit
-    self.interval = interval
-  }
-
   mutating func start(_ output: CollectionDraft<Element>) {
     let contents = input.snapshot
     output.replace(with: contents, by: Changeset(insertions: Array(contents.indices)))

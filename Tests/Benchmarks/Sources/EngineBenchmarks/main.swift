@@ -6,8 +6,8 @@ import Swappable
 //     swift run -c release --package-path Tests/Benchmarks EngineBenchmarks [WORD IN THE NAME]
 
 /// A list with observers that do almost nothing.
-func observed(by count: Int) -> (CollectionProperty<Int>, [Disposable]) {
-  let property = CollectionProperty(0..<10)
+func observed(by count: Int) -> (ArrayDataSource<Int>, [Disposable]) {
+  let property = ArrayDataSource(0..<10)
   return (property, (0..<count).map { _ in property.observe { _ in } })
 }
 
@@ -58,7 +58,7 @@ let all: [Benchmark] = [
     }
   },
   Benchmark("attach 10,000 observers", prototype: "1.5 ms") {
-    let property = CollectionProperty(0..<10)
+    let property = ArrayDataSource(0..<10)
     return {
       let observations = (0..<10_000).map { _ in property.observe { _ in } }
       // Another benchmark measures disposal. Here, nothing is disposed of, so only subscribing is measured.

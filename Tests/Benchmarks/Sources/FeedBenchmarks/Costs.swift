@@ -20,7 +20,7 @@ func median(_ count: Int = 21, _ body: (Int) -> Void) -> Double {
 }
 
 /// Changes a row, and notes the time.
-func change(_ source: CollectionProperty<Row>, _ offset: Int) {
+func change(_ source: ArrayDataSource<Row>, _ offset: Int) {
   source.update(at: offset) { $0.time = now() }
 }
 
@@ -49,7 +49,7 @@ final class Subscriber: @unchecked Sendable {
 /// The cost of a commit, and of its line.
 func measureCommits() {
   var rows = [["time", "processor", "what"]]
-  func measure(_ title: String, _ source: CollectionProperty<Row>, after: () -> Void = {}) {
+  func measure(_ title: String, _ source: ArrayDataSource<Row>, after: () -> Void = {}) {
     var (wall, processor) = ([Int](), [Int]())
     for round in 0..<2_000 {
       let (start, processorStart) = (now(), threadTime())
@@ -62,7 +62,7 @@ func measureCommits() {
       text(nanoseconds: summary(wall).median), text(nanoseconds: summary(processor).median), title,
     ])
   }
-  let source = CollectionProperty(Row.list)
+  let source = ArrayDataSource(Row.list)
   measure("commit, no feed", source)
   let observation = source.observe { _ in }
   measure("commit, no feed, one observer", source)
@@ -99,7 +99,7 @@ func measureCommits() {
 /// The initial line: made, sent, and read by remote sources.
 func measureFirstLoad() {
   var rows = [["time", "memory", "what"]]
-  let source = CollectionProperty(Row.list)
+  let source = ArrayDataSource(Row.list)
   var feed = Feed(source, key: "id")
   func add(_ time: Double, _ memory: Int?, _ what: String) {
     rows.append([text(nanoseconds: time), memory.map { text(bytes: $0) } ?? "", what])
@@ -147,7 +147,7 @@ func measureReaders() {
   var rows = [["median", "99 %", "longest", "what"]]
   for count in [1, 100, 1_000] {
     withSocketPath { path in
-      let source = CollectionProperty(Row.list)
+      let source = ArrayDataSource(Row.list)
       let feed = Feed(source, key: "id")
       guard let server = try? FeedServer(path: path, feeds: ["rows": feed]),
         let token = feed.snapshot()?.token
@@ -174,7 +174,7 @@ func measureReaders() {
 
 /// Returns how many different lines in memory a number of subscribers receive for one commit.
 private func countLines(_ count: Int) -> Int {
-  let source = CollectionProperty((0..<1_000).map { Row($0) })
+  let source = ArrayDataSource((0..<1_000).map { Row($0) })
   let feed = Feed(source, key: "id")
   let subscribers = (0..<count).map { _ in Subscriber(feed) }
   for subscriber in subscribers { _ = subscriber.next() }
@@ -189,7 +189,7 @@ private func countLines(_ count: Int) -> Int {
 func measureResuming() {
   var rows = [["time", "bytes", "what"]]
   for (title, step) in [("one row", 0), ("different rows", 1)] {
-    let source = CollectionProperty(Row.list)
+    let source = ArrayDataSource(Row.list)
     let retention = CollectionHistory<Row>.Retention(revisions: 20_000, changes: 100_000)
     let feed = Feed(source, key: "id", retaining: retention)
     guard let token = feed.snapshot()?.token else { return }

@@ -15,7 +15,7 @@ func measureMemory() {
     ])
   }
   for count in [1_000, 4_000] {
-    let source = CollectionProperty((0..<1_000).map { Row($0) })
+    let source = ArrayDataSource((0..<1_000).map { Row($0) })
     let feed = Feed(source, key: "id")
     guard let token = feed.snapshot()?.token else { return }
     withSocketPath { path in
@@ -34,7 +34,7 @@ func measureMemory() {
     }
   }
   for count in [1_000, 4_000] {
-    let source = CollectionProperty((0..<1_000).map { Row($0) })
+    let source = ArrayDataSource((0..<1_000).map { Row($0) })
     let feed = Feed(source, key: "id")
     guard let token = feed.snapshot()?.token else { return }
     let received = Received()

@@ -46,8 +46,8 @@ final class ServerProcess {
 
 /// Runs the process of a server until its input ends.
 func serve(_ path: String) throws {
-  let source = CollectionProperty(Row.list)
-  let short = CollectionProperty((0..<10).map { Row($0) })
+  let source = ArrayDataSource(Row.list)
+  let short = ArrayDataSource((0..<10).map { Row($0) })
   let server = try FeedServer(
     path: path, feeds: ["rows": Feed(source, key: "id"), "short": Feed(short, key: "id")])
   say("ready")
@@ -61,7 +61,7 @@ func serve(_ path: String) throws {
 }
 
 private func commit(
-  _ source: CollectionProperty<Row>, _ short: CollectionProperty<Row>, rate: Int, count: Int
+  _ source: ArrayDataSource<Row>, _ short: ArrayDataSource<Row>, rate: Int, count: Int
 ) {
   let start = now()
   for index in 0..<count {

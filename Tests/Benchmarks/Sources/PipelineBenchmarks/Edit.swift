@@ -19,7 +19,7 @@ struct Edit {
   /// The row of an insertion. The title is also that of an update.
   let row: Row
 
-  func apply(to rows: CollectionProperty<Row>) {
+  func apply(to rows: ArrayDataSource<Row>) {
     switch kind {
     case .update: rows.update(at: offset) { $0.title = row.title }
     case .change: rows.update(at: offset) { $0.change() }

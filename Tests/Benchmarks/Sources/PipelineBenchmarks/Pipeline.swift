@@ -19,7 +19,7 @@ struct Derived {
   }
 
   /// Creates groups of all elements of a list.
-  init(of rows: CollectionProperty<Row>, observations: [Disposable]) {
+  init(of rows: ArrayDataSource<Row>, observations: [Disposable]) {
     self.observations = observations
     count = { rows.count }
   }
@@ -37,12 +37,12 @@ struct ParameterChange {
 struct Pipeline: Sendable {
   let name: String
   let target: Target?
-  let derive: @Sendable (CollectionProperty<Row>) -> Derived
+  let derive: @Sendable (ArrayDataSource<Row>) -> Derived
 
   /// Creates a pipeline with a collection at its end.
   init<Element>(
     _ name: String, _ target: Target? = nil,
-    _ derive: @escaping @Sendable (CollectionProperty<Row>) -> LiveCollection<Element>
+    _ derive: @escaping @Sendable (ArrayDataSource<Row>) -> LiveCollection<Element>
   ) {
     (self.name, self.target) = (name, target)
     self.derive = { Derived(derive($0)) }
@@ -51,7 +51,7 @@ struct Pipeline: Sendable {
   /// Creates a pipeline with a property at its end.
   init<Value>(
     _ name: String, _ target: Target? = nil,
-    _ derive: @escaping @Sendable (CollectionProperty<Row>) -> ReadOnlyProperty<Value>
+    _ derive: @escaping @Sendable (ArrayDataSource<Row>) -> ReadOnlyProperty<Value>
   ) {
     (self.name, self.target) = (name, target)
     self.derive = { Derived(derive($0)) }
@@ -59,7 +59,7 @@ struct Pipeline: Sendable {
 
   /// Creates a pipeline that divides all rows into groups, which it observes.
   init(
-    _ name: String, groups observe: @escaping @Sendable (CollectionProperty<Row>) -> [Disposable]
+    _ name: String, groups observe: @escaping @Sendable (ArrayDataSource<Row>) -> [Disposable]
   ) {
     (self.name, target) = (name, .grouped)
     derive = { Derived(of: $0, observations: observe($0)) }
@@ -68,10 +68,10 @@ struct Pipeline: Sendable {
   /// Creates a pipeline with a parameter.
   init<Element, Value>(
     _ name: String, _ target: Target? = nil,
-    parameter: @escaping @Sendable (_ rows: CollectionProperty<Row>) -> Property<Value>,
+    parameter: @escaping @Sendable (_ rows: ArrayDataSource<Row>) -> Property<Value>,
     changes: @escaping @Sendable (_ parameter: Property<Value>, _ count: Int) -> [ParameterChange],
     _ derive:
-      @escaping @Sendable (CollectionProperty<Row>, Property<Value>) -> LiveCollection<Element>
+      @escaping @Sendable (ArrayDataSource<Row>, Property<Value>) -> LiveCollection<Element>
   ) {
     (self.name, self.target) = (name, target)
     self.derive = { rows in
@@ -84,12 +84,12 @@ struct Pipeline: Sendable {
 /// A pipeline over a list of its own.
 final class Subject {
   let pipeline: Pipeline
-  let rows: CollectionProperty<Row>
+  let rows: ArrayDataSource<Row>
   private(set) var derived: Derived?
 
   init(_ pipeline: Pipeline, _ rows: [Row]) {
     self.pipeline = pipeline
-    self.rows = CollectionProperty(rows)
+    self.rows = ArrayDataSource(rows)
   }
 
   func derive() {

@@ -17,7 +17,7 @@ extension Pipeline {
 
   /// Observes some groups.
   private static func observations(
-    of count: Int, in rows: CollectionProperty<Row>
+    of count: Int, in rows: ArrayDataSource<Row>
   ) -> [Disposable] {
     let index = rows.indexed { $0.group }
     return (0..<count).map { index[$0 * (Row.groups / count)].observe { _ in } }
@@ -27,13 +27,13 @@ extension Pipeline {
   static let severalLists: [Pipeline] = [
     Pipeline("distinct", .keyed) { $0.distinct() },
     Pipeline("distinct(by:)", .keyed) { $0.distinct { $0.value } },
-    Pipeline("union", .keyed) { $0.union(CollectionProperty(few)) },
-    Pipeline("intersection", .keyed) { $0.intersection(CollectionProperty(Array($0.snapshot))) },
-    Pipeline("subtracting", .keyed) { $0.subtracting(CollectionProperty(few)) },
+    Pipeline("union", .keyed) { $0.union(ArrayDataSource(few)) },
+    Pipeline("intersection", .keyed) { $0.intersection(ArrayDataSource(Array($0.snapshot))) },
+    Pipeline("subtracting", .keyed) { $0.subtracting(ArrayDataSource(few)) },
     // Each row has one match, which it shares with a thousand others.
-    Pipeline("joined", .keyed) { $0.joined(with: CollectionProperty(groupNames)) { $0.group } },
+    Pipeline("joined", .keyed) { $0.joined(with: ArrayDataSource(groupNames)) { $0.group } },
     Pipeline("leftJoined", .keyed) {
-      $0.leftJoined(with: CollectionProperty(groupNames)) { $0.group }
+      $0.leftJoined(with: ArrayDataSource(groupNames)) { $0.group }
     },
     Pipeline("flatMap", .keyed) { rows in rows.flatMap { [$0] } },
     Pipeline("outline") { rows in

@@ -28,7 +28,7 @@ extension Pipeline {
       $0.sorted(by: $1)
     },
     Pipeline("filter.sorted", .filterAndSort) { $0.filter { $0.passes }.sorted { $0.value } },
-    Pipeline("concatenated") { $0.concatenated(with: CollectionProperty(few)) },
+    Pipeline("concatenated") { $0.concatenated(with: ArrayDataSource(few)) },
     Pipeline("prefix", .unary) { $0.prefix($0.count * 3 / 4) },
     Pipeline("suffix", .unary) { $0.suffix($0.count * 3 / 4) },
     Pipeline("dropFirst", .unary) { $0.dropFirst($0.count / 4) },

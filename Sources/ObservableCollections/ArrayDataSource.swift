@@ -2,17 +2,18 @@ public import Diffing
 public import ReactiveSignals
 public import SwappablePrimitives
 
-/// A collection that you can edit and observe.
+/// A list in memory that you can edit and observe.
 ///
-///     let names = CollectionProperty(["Ada", "Grace"])
+///     let names = ArrayDataSource(["Ada", "Grace"])
 ///     let observation = names.observe { event in … }   // initial
 ///     names.append("Edsger")                           // change: inserted at 2
+///     names.replace(with: ["Edsger", "Ada"])           // change: one deletion and one move
 ///
 /// Observers receive exactly the edits that you make. To deliver several edits as one change, make
 /// them in a ``transaction(_:)``. All methods can be called from any thread.
 // The way of an edit: `edit` enters the gate and edits a new draft; `prepare` closes the draft and computes its net
 // change; `Node.commit` queues the change in the domain; after the gate is left, `Domain.deliver` runs a pass.
-public final class CollectionProperty<Element: Differentiable & Sendable>: @unchecked Sendable {
+public final class ArrayDataSource<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: `openDraft`, `index`, `prepared` and `preparedDraft` are accessed only by the thread inside `gate`.
   // Access is not checked for exclusivity at run time: they are read and written whole, and a draft that one of
   // them releases is held by its caller.
@@ -23,9 +24,9 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
   /// The index of identities, while no draft is open.
   @exclusivity(unchecked) @usableFromInline var index: IdentityIndex<Element>?
   /// The net change of a transaction over several roots, between its preparation and its commit.
-  @exclusivity(unchecked) @usableFromInline var prepared: CollectionUpdate<Element>?
+  @usableFromInline var prepared: CollectionUpdate<Element>?
   /// The draft of the same transaction over several roots, which is released after its commit.
-  @exclusivity(unchecked) @usableFromInline var preparedDraft: CollectionDraft<Element>?
+  @usableFromInline var preparedDraft: CollectionDraft<Element>?
 
   /// Creates a collection.
   ///
@@ -54,7 +55,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     collection = LiveCollection(
       Node(
         domain: Domain(pauseHook: pauseHook), state: StateBox(state),
-        type: CollectionProperty<Element>.self))
+        type: ArrayDataSource<Element>.self))
   }
 
   /// Edits the collection in one step. All edits in the closure are one revision and one event.
@@ -182,7 +183,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
   }
 }
 
-extension CollectionProperty {
+extension ArrayDataSource {
   /// Closes the draft, and returns its net change or `nil`.
   @inlinable
   func prepare() -> CollectionUpdate<Element>? {
@@ -225,7 +226,7 @@ extension CollectionProperty {
   }
 }
 
-extension CollectionProperty: TransactionParticipant {
+extension ArrayDataSource: TransactionParticipant {
   @usableFromInline package var domain: Domain { collection.node.domain }
 
   @usableFromInline
@@ -258,6 +259,6 @@ extension CollectionProperty: TransactionParticipant {
   }
 }
 
-extension CollectionProperty: EditableDataSource {
-  @inlinable public var property: CollectionProperty<Element> { self }
+extension ArrayDataSource: EditableDataSource {
+  @inlinable public var list: ArrayDataSource<Element> { self }
 }

@@ -16,12 +16,12 @@ package final class Meter: @unchecked Sendable {
   let tracers: [Measurement]
 
   /// The time of the last read of the clock.
-  @exclusivity(unchecked) private var last: UInt64 = 0
+  private var last: UInt64 = 0
   /// The time of the current pass so far.
-  @exclusivity(unchecked) private var total: UInt64 = 0
+  private var total: UInt64 = 0
   /// The number of nodes that the current pass has computed.
-  @exclusivity(unchecked) private var nodes = 0
-  @exclusivity(unchecked) private var longest: (node: Node, time: UInt64, isObserving: Bool)?
+  private var nodes = 0
+  private var longest: (node: Node, time: UInt64, isObserving: Bool)?
 
   init(epoch: UInt64, _ measurements: [Measurement]) {
     self.epoch = epoch

@@ -1,3 +1,4 @@
+package import DataSourceTesting
 import Dispatch
 package import ReactiveSignals
 package import SwappablePrimitives
@@ -5,7 +6,7 @@ package import SwappablePrimitives
 /// A controller that holds threads at the engine's pause points, to reproduce a race.
 ///
 ///     let control = PauseControl()
-///     let names = CollectionProperty(["Ada"], pauseHook: control.hook)
+///     let names = ArrayDataSource(["Ada"], pauseHook: control.hook)
 ///     let pause = control.arm(.committed)
 ///     … another thread edits …
 ///     try pause.waitUntilReached()

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Timed operators over a container, whose source is swapped.
-@Suite struct TimedSwapTests {
+@Suite struct TimedOperatorSwapTests {
   private let clock = ManualClock()
 
   @Test func `a swap renews the time of new elements only`() throws {

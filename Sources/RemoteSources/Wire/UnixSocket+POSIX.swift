@@ -5,6 +5,7 @@
 #else
   import Glibc
 #endif
+package import SwappablePrimitives
 
 /// An error of a socket: the operation that failed, and the reason.
 package struct SocketError: Error, CustomStringConvertible {
