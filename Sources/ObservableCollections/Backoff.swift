@@ -17,13 +17,15 @@ public struct Backoff: Hashable, Sendable {
   /// - Parameters:
   ///   - first: The pause after the first failure, at least zero.
   ///   - factor: The factor by which each pause is longer than the previous one, at least 1.
-  ///   - longest: The longest pause.
+  ///   - longest: The longest pause, at least zero. If it or `first` is zero, nothing limits the
+  ///     attempts.
   ///   - jitter: The random part of each pause, from 0 to 1.
   public init(
     first: Duration = .milliseconds(500), factor: Double = 2, longest: Duration = .seconds(60),
     jitter: Double = 0
   ) {
     precondition(first >= .zero, "first must be at least 0 seconds, but is \(first)")
+    precondition(longest >= .zero, "longest must be at least 0 seconds, but is \(longest)")
     precondition(factor >= 1, "factor must be at least 1, but is \(factor)")
     precondition((0...1).contains(jitter), "jitter must be in 0...1, but is \(jitter)")
     (self.first, self.factor, self.longest, self.jitter) = (first, factor, longest, jitter)

@@ -133,7 +133,7 @@ extension CollectionDraft {
   /// - Parameters:
   ///   - index: The offset of the element, in `0..<count`.
   ///   - body: A closure that changes the element, and does not move or remove it. If it throws, the element stays as
-  ///     it was.
+  ///     it was. Edits that it makes to this draft stay.
   @inlinable
   public func update<Failure: Error>(
     at index: Int, _ body: (inout Element) throws(Failure) -> Void
@@ -157,7 +157,7 @@ extension CollectionDraft {
   /// - Parameters:
   ///   - identifier: The identity.
   ///   - body: A closure that changes the element, and does not move or remove it. If it throws, the element stays as
-  ///     it was.
+  ///     it was. Edits that it makes to this draft stay.
   /// - Returns: `true` if an element has the identity; otherwise, `false`.
   @discardableResult
   @inlinable

@@ -225,10 +225,11 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let start = savepoint
-    let result = try body()
-    checkOpen()
-    if !working.isIdentical(to: start.working) { restore(start) }
-    return result
+    defer {
+      checkOpen()
+      if !working.isIdentical(to: start.working) { restore(start) }
+    }
+    return try body()
   }
 
   // MARK: The end

@@ -55,7 +55,11 @@ package struct IdentityCounter<Element: Differentiable & Sendable> {
       add(updated)
     case .appended(let elements, let replacesLast):
       countIfNeeded(old)
-      if replacesLast, let last = old.last { remove(last) }
+      if replacesLast, let last = old.last {
+        remove(last)
+        // It may have been one of the located elements.
+        if hash(of: last) == located { located = nil }
+      }
       add(elements)
     }
     if repeatedIdentity == nil { told = repeated.first?.key }

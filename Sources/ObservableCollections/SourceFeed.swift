@@ -35,7 +35,7 @@ public final class SourceFeed<Element: Differentiable & Sendable>: @unchecked Se
     case whole([Element])
     /// An exact change, with the elements of its insertions and updates in their order.
     case changed(Changeset, inserted: [Element], updated: [Element])
-    /// Elements at the end. The first of them replaces the last element of the list if `replacingLast` is true.
+    /// Elements at the end. If `replacingLast` is true, the last element of the list goes first.
     case appended([Element], replacingLast: Bool = false)
 
     /// The number of elements that were read or changed.
@@ -87,6 +87,10 @@ public final class SourceFeed<Element: Differentiable & Sendable>: @unchecked Se
   public func show(
     _ state: SourceStatus.State, diagnostics: [SourceStatus.Diagnostic]? = nil
   ) {
+    precondition(
+      state != .loaded || collection.current.state.hasLoaded,
+      "the source has published nothing, so it has not loaded: call publish(_:) instead of show(.loaded)"
+    )
     contents.edit { draft in
       if let diagnostics { self.diagnostics = diagnostics }
       identities.count(.same, from: draft.snapshot, to: draft.snapshot)

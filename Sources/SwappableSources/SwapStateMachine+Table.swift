@@ -70,7 +70,7 @@ extension SwapStateMachine {
     } else {
       discard(pending, &decision)
       var latest = contents.updated(by: pending)
-      // Nothing good is shown that the failure could replace: both sources load later (S4).
+      // The shown source has nothing good to protect from the failure: both sources load later (S4).
       if isDerived, !hasLoaded, case .failed = latest.readiness {
         latest = SwapContents(latest.box, .loading, latest.tickets)
       }
@@ -287,10 +287,9 @@ extension SwapStateMachine {
     if let shown { decision.actions.append(.leave(shown)) }
     discard(swap.withheldOfShown, &decision)
     decision.actions.append(.deliver)
-    let isLoaded = ([contents] + swap.withheldOfStaged.map(\.contents)).contains {
+    hasLoaded = ([contents] + swap.withheldOfStaged.map(\.contents)).contains {
       $0.readiness == .loaded
     }
-    hasLoaded = hasLoaded || isLoaded
     (shown, self.swap) = (swap.staged, nil)
   }
 

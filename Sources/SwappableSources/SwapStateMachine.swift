@@ -30,7 +30,7 @@ package struct SwapStateMachine {
   package internal(set) var shown: SwapAttachment?
   /// The swap that is open.
   package internal(set) var swap: Swap?
-  /// A Boolean value that indicates whether good contents were ever shown.
+  /// A Boolean value that indicates whether the shown source has loaded.
   package internal(set) var hasLoaded: Bool
   /// A Boolean value that indicates whether the container was released. Then no source is shown, and no swap is open.
   package internal(set) var isClosed: Bool

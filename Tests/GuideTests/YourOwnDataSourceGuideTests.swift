@@ -80,11 +80,20 @@ final class DepartureSource: DataSource {
   }
 }
 
+/// A departure was added at 1, and the one that follows it was edited.
+func publishEdits(of feed: SourceFeed<Departure>, new: Departure, edited: Departure) {
+  feed.publish(
+    .changed(
+      Changeset(insertions: [1], updates: [.init(from: 1, to: 2)]),
+      inserted: [new], updated: [edited]),
+    .loaded, diagnostics: [.init(code: "night", message: "The station closes at 23:00.")])
+}
+
 /// The code of the guide "Write your own data source".
 @Suite struct YourOwnDataSourceGuideTests {
   @Test func theGuidesCodeIsWhatIsRunHere() throws {
     let guide = try Guide("YourOwnDataSource")
-    #expect(guide.code.count == 4)
+    #expect(guide.code.count == 5)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -110,6 +119,16 @@ final class DepartureSource: DataSource {
     let node = try #require(source.collection.explain().nodes.first)
     #expect(node.source?.location == "the station's timetable" && node.source?.mode == "notified")
     #expect("\(source.collection.explain())".contains("DepartureSource"))
+  }
+
+  @Test func `an exact change and diagnostics are one step`() {
+    let feed = SourceFeed(of: DepartureSource.self)
+    feed.publish(.whole([1, 2].map { Departure(id: $0, minute: 0) }))
+    let recorder = RecordingObserver(feed.collection)
+    publishEdits(
+      of: feed, new: Departure(id: 3, minute: 7), edited: Departure(id: 2, minute: 8))
+    #expect(feed.collection.snapshot.map(\.id) == [1, 3, 2])
+    #expect(recorder.changes.count == 1 && feed.collection.status.diagnostics.count == 1)
   }
 
   @Test func whatIsWrongIsAStatusThatSaysWhy() async throws {

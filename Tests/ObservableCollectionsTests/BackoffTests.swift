@@ -46,5 +46,6 @@ import Testing
     await #expect(processExitsWith: .failure) { _ = Backoff(factor: .nan) }
     await #expect(processExitsWith: .failure) { _ = Backoff(jitter: 2) }
     await #expect(processExitsWith: .failure) { _ = Backoff(first: .seconds(-1)) }
+    await #expect(processExitsWith: .failure) { _ = Backoff(longest: .seconds(-1)) }
   }
 }

@@ -42,6 +42,22 @@ import Testing
     #expect(observer.changes.count == 1 && statuses.withLock { $0.count } == 2)
   }
 
+  @Test func `a source that has published nothing cannot show that it has loaded`() async {
+    await #expect(processExitsWith: .failure) {
+      SourceFeed<TestElement>(of: LiveCollection<TestElement>.self).show(.loaded)
+    }
+  }
+
+  @Test func `the elements of one identity are looked for again if the last one is replaced`() {
+    let feed = makeFeed([1, 2, 1])
+    #expect(feed.collection.status.diagnostics[0].message.hasPrefix("Elements 0 and 2 "))
+    feed.publish(.appended([3, 1].map { TestElement($0) }, replacingLast: true))
+    #expect(ids(feed) == [1, 2, 3, 1])
+    #expect(feed.collection.status.diagnostics[0].message.hasPrefix("Elements 0 and 3 "))
+    feed.publish(.appended([TestElement(4)], replacingLast: true))
+    #expect(feed.collection.status.diagnostics.isEmpty)
+  }
+
   @Test func `a failure keeps the contents and the remarks`() {
     let feed = makeFeed([1])
     let remark = SourceStatus.Diagnostic(code: "slow", message: "The disk is slow.")

@@ -259,6 +259,22 @@ import Testing
     }
   }
 
+  @Test func `what a predicate edits is discarded, also if it throws`() {
+    struct Refusal: Error {}
+    let list = Items([1, 2].map { TestElement($0) })
+    list.transaction { draft in
+      #expect(throws: Refusal.self) {
+        try draft.removeAll { element throws(Refusal) in
+          if element.id == 1 { draft.removeAll() }
+          draft.append(TestElement(3))
+          throw Refusal()
+        }
+      }
+      #expect(draft.elements.map(\.id) == [1, 2])
+    }
+    #expect(list.snapshot.map(\.id) == [1, 2] && list.revision == 0)
+  }
+
   @Test func `what a comparison edits while an element is replaced is discarded`() async {
     await #expect(processExitsWith: .success) {
       let items = ArrayDataSource([ComparingElement(id: 1), ComparingElement(id: 2)])

@@ -142,6 +142,22 @@ final class LazySource: DataSource {
     try recorder.check(against: found)
   }
 
+  @Test
+  func `a failed source made from one that has not loaded takes effect, whatever was shown before`()
+  {
+    let container = Container(old)
+    let file = LazySource()
+    file.contents.setStatus(.loading)
+    let both = old.intersection(file)
+    #expect(container.swap(to: both).outcomeIfKnown == .swapped)
+    file.contents.setStatus(.failed(error))
+    let derived = both.filter { _ in true }
+    #expect(container.swap(to: derived).outcomeIfKnown == .unchanged)
+    #expect(container.source === derived)
+    file.load([2])
+    #expect(container.snapshot.map(\.id) == [2])
+  }
+
   @Test func `a source made from loaded contents keeps them visible if it has failed`() {
     let container = Container(old)
     let file = LazySource()

@@ -37,6 +37,7 @@ private final class Walk {
   private var visible: Version? {
     didSet { hasShownLoaded = hasShownLoaded || visible?.readiness == .loaded }
   }
+  /// A Boolean value that indicates whether the shown source has loaded.
   private var hasShownLoaded = false
   private var connected: Set<Int> = []
   private var left: Set<Int> = []
@@ -199,6 +200,7 @@ private final class Walk {
         // The group resolves the handle.
         if case .commit = input { outcomes[attachment] = .swapped }
         expect(contents.collection == attachment % 5, "\(attachment) shows \(contents)")
+        hasShownLoaded = false
         visible = contents
         held = nil
         counts["shown", default: 0] += 1

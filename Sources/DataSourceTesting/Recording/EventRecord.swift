@@ -94,6 +94,7 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
         violate(
           "T3",
           "revisions are missing: a change leads from \(change.revisionBefore) to \(change.revision)"
+            + "; if delivery may fall behind (T11), pass expectsEveryRevision: false"
         )
       }
       if !change.before.hasSameContents(as: previous.snapshot) {

@@ -40,6 +40,10 @@ extension Changeset {
   ///
   /// - Precondition: No deletion or insertion is updated, and the moves are valid.
   var misplacedUpdate: (position: Int, origin: Int)? {
+    if deletions.isEmpty, insertions.isEmpty, moves.isEmpty {
+      // Most changes of a list are like this.
+      return updates.firstIndex { $0.from != $0.to }.map { ($0, updates[$0].to) }
+    }
     if updates.isEmpty { return nil }
     var stretches = StretchList(self).stretches[...]
     for (position, update) in updates.enumerated() {
@@ -72,7 +76,7 @@ extension Changeset {
         return "C3: offset \(pair.0) is both an insertion and the destination of a move"
       }
     }
-    if let pair = updates.map(\.to).firstDescent {
+    if updates.count > 1, let pair = updates.map(\.to).firstDescent {
       return "C4: the updates to \(pair.0) and \(pair.1) are not in ascending order"
     }
     for update in updates {
