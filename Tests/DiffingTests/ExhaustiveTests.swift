@@ -1,9 +1,8 @@
 import Diffing
 import Foundation
-import TestTags
 import Testing
 
-@Suite("The difference of all small lists", .tags(.concurrency))
+@Suite("The difference of all small lists")
 struct ExhaustiveTests {
   @Test("follows all rules for up to 4 elements of 3 identities and 2 contents")
   func upToFour() async {

@@ -2,10 +2,9 @@ import DataSourceTesting
 import Diffing
 import Foundation
 import TestSupport
-import TestTags
 import Testing
 
-@Suite("The difference of random lists", .tags(.concurrency))
+@Suite("The difference of random lists")
 struct RandomDifferenceTests {
   /// Two hundred in a plain run, a million with `SWAPPABLE_LONG=1`, from `SWAPPABLE_SEED` on.
   @Test("follows all rules for lists of all sizes up to 1,000")

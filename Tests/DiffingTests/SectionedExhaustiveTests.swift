@@ -2,10 +2,9 @@ import DataSourceTesting
 import Diffing
 import Foundation
 import TestSupport
-import TestTags
 import Testing
 
-@Suite("The difference of all small lists of sections", .tags(.concurrency))
+@Suite("The difference of all small lists of sections")
 struct SectionedExhaustiveTests {
 
   @Test func `all lists of 2 sections with up to 2 elements follow all rules`() async {
