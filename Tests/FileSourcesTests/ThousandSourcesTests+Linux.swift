@@ -7,7 +7,6 @@ import TestSupport
   import ObservableCollections
   import SwappablePrimitives
   import TestSupport
-  import TestTags
   import Testing
 
   @testable import FileSources
@@ -16,7 +15,7 @@ import TestSupport
   /// The resources of a thousand sources. Each test runs in a process of its own.
   ///
   /// `SWAPPABLE_LONG=1 swift test --filter ThousandSources` prints the values.
-  @Suite(.tags(.concurrency), .serialized, .timeLimit(.minutes(10)))
+  @Suite(.serialized, .timeLimit(.minutes(10)))
   struct ThousandSourcesTests {
     @Test func `arrays in one directory use one descriptor`() async {
       let result = await #expect(

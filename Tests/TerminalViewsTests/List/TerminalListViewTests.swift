@@ -5,10 +5,9 @@ import Observation
 import SwappableSources
 import TerminalViews
 import TestSupport
-import TestTags
 import Testing
 
-@MainActor @Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct TerminalListViewTests {
+@MainActor @Suite(.timeLimit(.minutes(10))) struct TerminalListViewTests {
   private static let size = TerminalSize(rows: 10, columns: 40)
   private let clock = ManualClock()
 
