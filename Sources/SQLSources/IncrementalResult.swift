@@ -64,8 +64,7 @@ package final class IncrementalResult<Element: Differentiable & Sendable, Row: S
     let elements = try elements(of: change, added, order, map)
     let areAllNew = change.removed.count == index.count
     areIdentitiesUnique =
-      (areAllNew || areIdentitiesUnique)
-      && zip(elements, added).allSatisfy { $0.hasIdentity(of: $1) }
+      (areAllNew || areIdentitiesUnique) && elements.haveIdentities(of: added)
     self.columns = columns
     // The first result replaces the elements of another plan, if there are any.
     let isFew = !isFirst && change.count <= max(256, index.count / 16)
@@ -139,13 +138,16 @@ package final class IncrementalResult<Element: Differentiable & Sendable, Row: S
   }
 }
 
-extension Differentiable {
-  /// Returns a Boolean value that indicates whether the identity consists of eight bytes, which are those of the row's
+extension Array where Element: Differentiable {
+  /// Returns a Boolean value that indicates whether each identity consists of eight bytes, which are those of its row's
   /// identity.
-  fileprivate func hasIdentity(of row: ResultIndex.Row) -> Bool {
-    MemoryLayout<DifferenceIdentifier>.size == 8 && Self.hasBitwiseIdentity
-      && withUnsafeBytes(of: differenceIdentifier) {
-        $0.loadUnaligned(as: Int64.self) == row.identity.integer
+  // Not by `zip`, which looks up several types for each element in code that is not specialized.
+  fileprivate func haveIdentities(of rows: [ResultIndex.Row]) -> Bool {
+    MemoryLayout<Element.DifferenceIdentifier>.size == 8 && Element.hasBitwiseIdentity
+      && indices.allSatisfy { offset in
+        Swift.withUnsafeBytes(of: self[offset].differenceIdentifier) {
+          $0.loadUnaligned(as: Int64.self) == rows[offset].identity.integer
+        }
       }
   }
 }
