@@ -152,7 +152,7 @@ private final class TemporaryInput {
 
   init(_ bytes: [UInt8]) throws(SystemError) {
     let folder = FileManager.default.temporaryDirectory.path
-    var path = Array("\(folder)/livelist.XXXXXX".utf8CString)
+    var path = "\(folder)/livelist.XXXXXX".utf8.map { CChar(bitPattern: $0) } + [0]
     descriptor = mkstemp(&path)
     guard descriptor >= 0 else { throw SystemError(errno, "cannot create a file in \(folder): ") }
     unlink(path)
