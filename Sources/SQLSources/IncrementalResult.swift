@@ -61,10 +61,9 @@ package final class IncrementalResult<Element: Differentiable & Sendable, Row: S
     }
     let added = change.added.map { $0.row }
     let order = index.sorted(added)
-    let elements = try elements(of: change, added, order, map)
+    let (elements, haveIdentities) = try elements(of: change, added, order, map)
     let areAllNew = change.removed.count == index.count
-    areIdentitiesUnique =
-      (areAllNew || areIdentitiesUnique) && elements.haveIdentities(of: added)
+    areIdentitiesUnique = (areAllNew || areIdentitiesUnique) && haveIdentities
     self.columns = columns
     // The first result replaces the elements of another plan, if there are any.
     let isFew = !isFirst && change.count <= max(256, index.count / 16)
@@ -73,13 +72,15 @@ package final class IncrementalResult<Element: Differentiable & Sendable, Row: S
       : applyMany(change.removed, added, order, elements, shown)
   }
 
-  /// Returns the elements of the added rows, in the order in which these were read and lie in memory.
+  /// Returns the elements of the added rows, in the order in which these were read and lie in memory, and whether
+  /// they have the identities of their rows.
   private func elements(
     of change: ResultChange<Row>, _ added: [ResultIndex.Row], _ order: [Int],
     _ map: (Row) throws -> Element
-  ) throws(Row.Failure) -> [Element] {
+  ) throws(Row.Failure) -> ([Element], haveIdentities: Bool) {
     var elements: [Element] = []
     elements.reserveCapacity(added.count)
+    var haveIdentities = Element.canHaveIdentityOfRow
     var values = change.values
     var number = 0
     try values.consume { row throws(Row.Failure) in
@@ -89,13 +90,16 @@ package final class IncrementalResult<Element: Differentiable & Sendable, Row: S
         return
       }
       do {
-        elements.append(try map(row))
+        let element = try map(row)
+        // Here, and not in a loop of its own, because code that is not specialized copies elements out of an array.
+        haveIdentities = haveIdentities && element.hasIdentity(of: added[elements.count])
+        elements.append(element)
       } catch {
         let next = index.merging(removed: change.removed, added: added, order: order)
         throw Row.Failure(mapping: error, row: next.offset(of: added[elements.count]))
       }
     }
-    return elements
+    return (elements, haveIdentities)
   }
 
   private func applyFew(
@@ -138,16 +142,14 @@ package final class IncrementalResult<Element: Differentiable & Sendable, Row: S
   }
 }
 
-extension Array where Element: Differentiable {
-  /// Returns a Boolean value that indicates whether each identity consists of eight bytes, which are those of its row's
-  /// identity.
-  // Not by `zip`, which looks up several types for each element in code that is not specialized.
-  fileprivate func haveIdentities(of rows: [ResultIndex.Row]) -> Bool {
-    MemoryLayout<Element.DifferenceIdentifier>.size == 8 && Element.hasBitwiseIdentity
-      && indices.allSatisfy { offset in
-        Swift.withUnsafeBytes(of: self[offset].differenceIdentifier) {
-          $0.loadUnaligned(as: Int64.self) == rows[offset].identity.integer
-        }
-      }
+extension Differentiable {
+  fileprivate static var canHaveIdentityOfRow: Bool {
+    MemoryLayout<DifferenceIdentifier>.size == 8 && hasBitwiseIdentity
+  }
+
+  /// Returns a Boolean value that indicates whether the eight bytes of the identity are those of a row's identity.
+  fileprivate func hasIdentity(of row: ResultIndex.Row) -> Bool {
+    withUnsafeBytes(of: differenceIdentifier) { $0.loadUnaligned(as: Int64.self) }
+      == row.identity.integer
   }
 }

@@ -184,6 +184,10 @@ extension SortedChunks {
     removed: [Entry], added: [Entry], by precedes: (Entry, Entry) -> Bool,
     _ visit: (_ oldOffset: Int?) -> Void
   ) -> SortedChunks {
+    if count == 0 {
+      for _ in added { visit(nil) }
+      return SortedChunks(ContiguousArray(added))
+    }
     var merged = ContiguousArray<Entry>()
     merged.reserveCapacity(count - removed.count + added.count)
     var (removed, added) = (removed[...], added[...])
