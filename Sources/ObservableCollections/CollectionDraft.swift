@@ -241,11 +241,12 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     @usableFromInline let edits: EditRecord
     @usableFromInline let isNormal: Bool
     @usableFromInline let status: SourceStatus?
+    @usableFromInline let hasLoaded: Bool
 
     @inlinable
     init(_ draft: CollectionDraft) {
       (working, edits, isNormal) = (draft.working, draft.edits, draft.isNormal)
-      status = draft.newStatus
+      (status, hasLoaded) = (draft.newStatus, draft.hasLoaded)
     }
   }
 
@@ -263,7 +264,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     let dropped = Snapshot(working)
     if !working.isIdentical(to: savepoint.working) { index?.invalidate() }
     (working, edits, isNormal) = (savepoint.working, savepoint.edits, savepoint.isNormal)
-    newStatus = savepoint.status
+    (newStatus, hasLoaded) = (savepoint.status, savepoint.hasLoaded)
     return dropped
   }
 

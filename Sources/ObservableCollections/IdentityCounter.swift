@@ -25,6 +25,8 @@ package struct IdentityCounter<Element: Differentiable & Sendable> {
   /// The hash of the identity whose offsets were looked for last.
   private var located: UInt64?
 
+  static var diagnosticCode: String { "duplicate-identity" }
+
   package init() {}
 
   /// Counts the elements of new contents.
@@ -121,7 +123,7 @@ package struct IdentityCounter<Element: Differentiable & Sendable> {
     repeatedIdentity.map { identity in
       let elements = offsets.map { "Elements \($0) and \($1)" } ?? "Several elements"
       return SourceStatus.Diagnostic(
-        code: "duplicate-identity",
+        code: Self.diagnosticCode,
         message: "\(elements) have the same key, \(identity); "
           + "a change of one may be reported for the other.")
     }

@@ -25,7 +25,7 @@ public import Diffing
 ///
 /// All methods can be called from any thread. Calls are applied in their order.
 public final class SourceFeed<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: `identities` and `diagnostics` are accessed only inside an edit of `contents`, one thread at a time.
+  // Sendable: `identities` is accessed only inside an edit of `contents`, one thread at a time.
 
   /// The result of a read, relative to the last publication.
   public enum Contents: Sendable {
@@ -53,8 +53,6 @@ public final class SourceFeed<Element: Differentiable & Sendable>: @unchecked Se
 
   private let contents: ArrayDataSource<Element>
   private var identities = IdentityCounter<Element>()
-  /// The diagnostics of the last publication, without that of duplicate identities.
-  private var diagnostics: [SourceStatus.Diagnostic] = []
 
   /// Creates a feed whose list is empty.
   ///
@@ -92,9 +90,13 @@ public final class SourceFeed<Element: Differentiable & Sendable>: @unchecked Se
       "the source has published nothing, so it has not loaded: call publish(_:) instead of show(.loaded)"
     )
     contents.edit { draft in
-      if let diagnostics { self.diagnostics = diagnostics }
+      // An earlier edit of this transaction may have set a status. If the transaction fails, so do its diagnostics.
+      let shown = draft.newStatus ?? collection.current.state.status
+      let remarks =
+        diagnostics
+        ?? shown.diagnostics.filter { $0.code != IdentityCounter<Element>.diagnosticCode }
       identities.count(.same, from: draft.snapshot, to: draft.snapshot)
-      setStatus(state, of: draft)
+      setStatus(state, remarks, of: draft)
     }
   }
 
@@ -143,9 +145,8 @@ public final class SourceFeed<Element: Differentiable & Sendable>: @unchecked Se
       } else {
         identities.count(new, from: old, to: draft.snapshot)
       }
-      self.diagnostics = diagnostics
       draft.hasLoaded = true
-      setStatus(state, of: draft)
+      setStatus(state, diagnostics, of: draft)
     }
   }
 
@@ -166,7 +167,10 @@ public final class SourceFeed<Element: Differentiable & Sendable>: @unchecked Se
     }
   }
 
-  private func setStatus(_ state: SourceStatus.State, of draft: CollectionDraft<Element>) {
+  private func setStatus(
+    _ state: SourceStatus.State, _ diagnostics: [SourceStatus.Diagnostic],
+    of draft: CollectionDraft<Element>
+  ) {
     draft.newStatus = SourceStatus(
       state, diagnostics: [identities.diagnostic].compactMap(\.self) + diagnostics)
   }

@@ -154,12 +154,44 @@ import Testing
     #expect(feed.collection.status == .loaded)
   }
 
+  @Test func `the remarks of a publication that was rolled back are not shown`() {
+    struct Failure: Error {}
+    let feed = makeFeed([1])
+    let remark = SourceStatus.Diagnostic(code: "slow", message: "")
+    feed.show(.loading, diagnostics: [remark])
+    try? withTransaction { () throws(Failure) in
+      feed.publish(.whole([]), diagnostics: [.init(code: "other", message: "")])
+      feed.show(.loading)
+      throw Failure()
+    }
+    feed.show(.loaded)
+    #expect(feed.collection.status.diagnostics == [remark])
+    withTransaction {
+      feed.publish(.whole([]), diagnostics: [.init(code: "other", message: "")])
+      feed.show(.loading)
+    }
+    #expect(feed.collection.status.diagnostics.map(\.code) == ["other"])
+  }
+
+  @Test func `a list has not loaded if the only publication was rolled back`() {
+    struct Failure: Error {}
+    let feed = makeFeed()
+    withTransaction {
+      try? withTransaction { () throws(Failure) in
+        feed.publish(.whole([TestElement(1)]))
+        throw Failure()
+      }
+      feed.show(.failed(SourceError(code: "lost", message: "")))
+    }
+    #expect(!feed.collection.state.hasLoaded && feed.collection.isEmpty)
+    #expect(feed.collection.status.error?.code == "lost")
+  }
+
   @Test(arguments: 0..<20)
   func `the remark is right after random changes, also if a transaction fails`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     struct Failure: Error {}
     let feed = makeFeed([])
-    let other = ArrayDataSource<TestElement>()
     for _ in 0..<200 {
       let old = feed.collection.snapshot
       let contents: Feed.Contents
@@ -176,10 +208,11 @@ import Testing
       default: contents = .same
       }
       if random.below(5) == 0 {
-        try? other.transaction { _ throws(Failure) in
+        try? withTransaction { () throws(Failure) in
           feed.publish(contents)
           throw Failure()
         }
+        #expect(feed.collection.snapshot.elementsEqual(old) { $0.isSame(as: $1) })
       } else {
         feed.publish(contents)
       }
