@@ -192,14 +192,13 @@ import Testing
     func changeCount<Word: Equatable>(_ before: [Word], _ after: [Word]) -> Int {
       zip(before, after).count { $0 != $1 } + abs(before.count - after.count)
     }
-    let before = (words(bits.leaves), words(bits.nodes), words(rows.storage.nodes))
+    let before = (bits.blocks.array.map(\.bits), words(rows.storage.nodes))
     bits.insert(true, at: 0)
     rows.insert(100_000, at: 0)
-    // At most two leaves and a path of each tree, which have a thousand words, of more than 100,000.
-    #expect(changeCount(before.0, words(bits.leaves)) <= 2 * BitTree.leafStride)
-    #expect(changeCount(before.1, words(bits.nodes)) <= 4 * BitNode.stride)
-    #expect(changeCount(before.2, words(rows.storage.nodes)) <= 6 * RowNode.stride)
-    #expect(before.2.count > 100_000)
+    // Two blocks of bits, and at most two leaves and a path of the rows, of more than 100,000 words.
+    #expect(changeCount(before.0, bits.blocks.array.map(\.bits)) <= 2)
+    #expect(changeCount(before.1, words(rows.storage.nodes)) <= 6 * RowNode.stride)
+    #expect(before.1.count > 100_000)
     #expect(bits.setCount == 33_335 && rows.count == 100_001)
   }
 

@@ -110,14 +110,14 @@ struct ParameterFilterOperator<Element: Differentiable & Sendable, Value: Sendab
   mutating func testAgain(_ effect: FilterEffect, _ output: CollectionDraft<Element>) {
     // Reading the output is faster than finding its elements in the input (`PipelineBenchmarks effect`).
     if effect == .narrowing { return testOutput(output) }
-    let (elements, isIncluded, value) = (filter.input.snapshot, isIncluded, value)
+    let (elements, passed) = (filter.input.snapshot, filter.passes.array)
+    let (isIncluded, value) = (isIncluded, value)
     var (deletions, insertions) = ([Int](), [Int]())
     var arrived: [Element] = []
-    var (rank, newRank, passed) = (0, 0, filter.passes.makeIterator())
+    var (rank, newRank) = (0, 0)
     var bits: [Bool] = []
     bits.reserveCapacity(elements.count)
-    for element in elements {
-      let passed = passed.next() == true
+    for (element, passed) in zip(elements, passed) {
       let passes = passed && effect == .widening || isIncluded(element, value)
       if passes && !passed {
         insertions.append(newRank)
@@ -144,10 +144,11 @@ struct ParameterFilterOperator<Element: Differentiable & Sendable, Value: Sendab
       rank += 1
     }
     if deletions.count > passes.count / 64 {
-      var (next, passed) = (0, passes.makeIterator())
+      let passed = passes.array
+      var next = 0
       rank = -1
-      filter.passes = BitTree(count: passes.count) { _ in
-        guard passed.next() == true else { return false }
+      filter.passes = BitTree(count: passes.count) { offset in
+        if !passed[offset] { return false }
         rank += 1
         guard next < deletions.count, deletions[next] == rank else { return true }
         next += 1

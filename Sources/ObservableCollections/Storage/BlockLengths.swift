@@ -34,7 +34,7 @@ final class BlockLengths: @unchecked Sendable {
   @usableFromInline
   func block(at offset: Int) -> Range<Int> {
     if let tree {
-      let start = Int(tree.total(before: offset))
+      let start = Int(tree.summary(before: offset))
       return start..<start + Int(tree[offset])
     }
     precondition(offset >= 0 && offset < count, "offset \(offset) is out of range 0..<\(count)")
@@ -55,7 +55,7 @@ final class BlockLengths: @unchecked Sendable {
     if count == 0 { (self.length, tree) = (length, nil) }
     defer { count += 1 }
     guard let tree = tree(with: length) else { return offset * length }
-    let start = Int(tree.total(before: offset))
+    let start = Int(tree.summary(before: offset))
     tree.insert(Int32(length), at: offset)
     return start
   }

@@ -273,54 +273,7 @@ extension SummaryTree {
     return array
   }
 
-  /// Returns the combination of the values before an offset, or the empty value.
-  ///
-  /// - Parameter offset: An offset in `0...count`.
-  /// - Complexity: O(log *n*) calls of the operation
-  @inlinable
-  package func total(before offset: Int) -> Value {
-    precondition(offset >= 0 && offset <= count, "offset \(offset) is out of range 0...\(count)")
-    if offset == count { return total }
-    var (slot, rest, level) = (root, offset, height)
-    var sum: Value?
-    while true {
-      let entries = entries(of: slot, level: level)
-      var position = 0
-      while level == 0 ? position < rest : rest >= Int(counts(of: slot)[position]) {
-        rest -= level == 0 ? 0 : Int(counts(of: slot)[position])
-        sum = sum.map { combine($0, entries[position]) } ?? entries[position]
-        position += 1
-      }
-      if level == 0 { return sum ?? empty }
-      slot = child(of: slot, at: position)
-      level -= 1
-    }
-  }
-
   /// Returns the offset of the first value that satisfies a predicate, or `nil` if there is none.
-  ///
-  /// - Parameter predicate: A closure that must return `true` for the combination of several values exactly if it
-  ///   does so for one of them.
-  /// - Complexity: O(log *n*) calls of the closure
-  @inlinable
-  package func firstOffset(where predicate: (Value) -> Bool) -> Int? {
-    var (slot, level, offset) = (root, height, 0)
-    while true {
-      let entries = entries(of: slot, level: level)
-      let end = entryCount(of: slot, level: level)
-      var position = 0
-      while position < end, !predicate(entries[position]) {
-        offset += level == 0 ? 1 : Int(counts(of: slot)[position])
-        position += 1
-      }
-      if position == end { return nil }
-      if level == 0 { return offset }
-      slot = child(of: slot, at: position)
-      level -= 1
-    }
-  }
-
-  /// Returns the first offset, from another one on, whose value satisfies a predicate, or `nil` if there is none.
   ///
   /// - Parameters:
   ///   - start: The first offset to search.
@@ -328,7 +281,7 @@ extension SummaryTree {
   ///     does so for one of them.
   /// - Complexity: O(log *n*) calls of the closure
   @inlinable
-  package func firstOffset(from start: Int, where predicate: (Value) -> Bool) -> Int? {
+  package func firstOffset(from start: Int = 0, where predicate: (Value) -> Bool) -> Int? {
     firstOffset(from: start, below: root, level: height, at: 0, where: predicate)
   }
 
@@ -351,6 +304,35 @@ extension SummaryTree {
       offset = end
     }
     return nil
+  }
+
+  /// Finds the first value with which the combination of all values so far satisfies a predicate.
+  ///
+  /// - Parameter predicate: A closure that must return `true` for all combinations of more values than one for which it
+  ///   does so.
+  /// - Returns: The offset of the value, the combination of the values before it, and the value, or `nil` if not even the
+  ///   combination of all values satisfies the predicate.
+  /// - Complexity: O(log *n*) calls of both closures
+  @inlinable
+  package func firstPrefix(
+    where predicate: (Value) -> Bool
+  ) -> (offset: Int, before: Value, value: Value)? {
+    var (slot, level, offset, before) = (root, height, 0, empty)
+    while true {
+      let (entries, end) = (entries(of: slot, level: level), entryCount(of: slot, level: level))
+      var position = 0
+      while position < end {
+        let sum = offset == 0 ? entries[position] : combine(before, entries[position])
+        if predicate(sum) { break }
+        before = sum
+        offset += level == 0 ? 1 : Int(counts(of: slot)[position])
+        position += 1
+      }
+      if position == end { return nil }
+      if level == 0 { return (offset, before, entries[position]) }
+      slot = child(of: slot, at: position)
+      level -= 1
+    }
   }
 
   /// Returns the combination of the values before an offset, in `0...count`.

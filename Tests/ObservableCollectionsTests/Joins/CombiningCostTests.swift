@@ -138,7 +138,7 @@ import Testing
       let tree = SummaryTree(values, empty: 0, combine: +)
       var total = 0
       for offset in 0...count {
-        #expect(tree.total(before: offset) == total)
+        #expect(tree.summary(before: offset) == total)
         if offset < count { total += values[offset] }
       }
     }
