@@ -195,6 +195,6 @@ private struct ObservedSort: CollectionOperator {
 
   mutating func update(_ output: CollectionDraft<TestElement>) {
     sort.update(output)
-    rowCount.value = sort.keys.rowCount
+    rowCount.value = sort.rows.values.rowCount
   }
 }

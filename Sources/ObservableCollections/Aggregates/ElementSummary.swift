@@ -69,64 +69,24 @@ package final class ElementSummary<Value: Sendable>: @unchecked Sendable {
     _ changeset: Changeset, _ value: (Int) -> Value,
     removed: (Value) -> Void = { _ in }, added: (Value) -> Void = { _ in }
   ) {
-    // Many edits take longer than a new tree: more than a twentieth of 10,000 values, and a tenth of a million.
-    let newCount = tree.count + changeset.countChange
-    if changeset.changeCount > 8, 16 * changeset.changeCount > newCount {
-      rebuild(changeset, value, removed: removed, added: added)
-      return
+    if changeset.isLarge(forCount: tree.count) {
+      return rebuild(changeset, value, removed: removed, added: added)
     }
-    if changeset.moves.isEmpty {
-      for offset in changeset.deletions.reversed() { removed(tree.remove(at: offset)) }
-      for offset in changeset.insertions {
-        let new = value(offset)
-        tree.insert(new, at: offset)
-        added(new)
-      }
-    } else {
-      followMoves(changeset, value, removed: removed, added: added)
+    var moved: [Int: Value] = [:]
+    changeset.rearrange { offset, move in
+      let old = tree.remove(at: offset)
+      if let move { moved[move] = old } else { removed(old) }
+    } arrive: { offset, move in
+      let kept = move.flatMap { moved[$0] }
+      let new = kept ?? value(offset)
+      tree.insert(new, at: offset)
+      if kept == nil { added(new) }
     }
     for update in changeset.updates {
       let new = value(update.to)
       removed(tree.replace(at: update.to, with: new))
       added(new)
     }
-  }
-
-  /// Follows deletions, insertions and moves: removes by descending offset, and then inserts by ascending
-  /// offset.
-  @inlinable
-  func followMoves(
-    _ changeset: Changeset, _ value: (Int) -> Value,
-    removed: (Value) -> Void, added: (Value) -> Void
-  ) {
-    var moved: [Int: Value] = [:]
-    var deletions = changeset.deletions[...]
-    for offset in changeset.removals.reversed() {
-      let old = tree.remove(at: offset)
-      if deletions.last == offset {
-        deletions.removeLast()
-        removed(old)
-      } else {
-        moved[offset] = old
-      }
-    }
-    var insertions = changeset.insertions[...]
-    func insert(before end: Int) {
-      while let offset = insertions.first, offset < end {
-        insertions.removeFirst()
-        let new = value(offset)
-        tree.insert(new, at: offset)
-        added(new)
-      }
-    }
-    for move in changeset.moves {
-      insert(before: move.to)
-      guard let value = moved[move.from] else {
-        preconditionFailure("the value that is moved from \(move.from) was not removed there")
-      }
-      tree.insert(value, at: move.to)
-    }
-    insert(before: .max)
   }
 
   /// Creates the tree again, with the values of the elements that were kept.
@@ -137,23 +97,16 @@ package final class ElementSummary<Value: Sendable>: @unchecked Sendable {
   ) {
     let old = tree.array
     for offset in changeset.deletions { removed(old[offset]) }
-    let origins = changeset.origins(oldCount: old.count)
-    var updates = changeset.updates[...]
-    var new: [Value] = []
-    new.reserveCapacity(origins.count)
-    for (offset, origin) in origins.enumerated() {
-      let isUpdated = updates.first?.to == offset
-      if origin >= 0, !isUpdated {
-        new.append(old[origin])
-        continue
-      }
-      if isUpdated {
-        updates.removeFirst()
-        removed(old[origin])
-      }
-      new.append(value(offset))
-      added(new[offset])
-    }
-    replaceAll(with: new)
+    let origins = changeset.elementOrigins(oldCount: old.count)
+    replaceAll(
+      with: origins.enumerated().map { offset, origin in
+        if origin.offset >= 0 {
+          if !origin.isUpdated { return old[origin.offset] }
+          removed(old[origin.offset])
+        }
+        let new = value(offset)
+        added(new)
+        return new
+      })
   }
 }

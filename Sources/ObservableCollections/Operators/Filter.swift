@@ -73,7 +73,7 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
       followUpdate(at: offset, change, output)
     } else if change.changeset.changeCount == 1 {
       followSingle(change, output)
-    } else if change.changeset.changeCount > max(4, passes.count / 32) {
+    } else if change.changeset.isLarge(forCount: passes.count) {
       rebuild(change, output)
     } else {
       follow(change, output)
@@ -125,7 +125,7 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
   mutating func follow(_ change: CollectionChange<Input>, _ output: CollectionDraft<Output>) {
     let (changeset, after) = (change.changeset, change.after)
     // First the offsets in the output before the change, then the change of `passes`, then the offsets after it.
-    var (deletions, insertions) = ([Int](), [Int]())
+    var deletions: [Int] = []
     for offset in changeset.deletions where passes[offset] {
       deletions.append(passes.rank(of: offset))
     }
@@ -136,29 +136,23 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
       (from: passes.rank(of: update.from), to: update.to, passed: passes[update.from])
     }
 
-    for offset in changeset.removals.reversed() { passes.remove(at: offset) }
     /// The new elements, each with its offset in the input.
     var arrived: [(offset: Int, element: Output)] = []
-    var move = 0
-    for offset in changeset.insertions {
-      while move < moves.count, moves[move].to < offset {
-        passes.insert(moves[move].passed, at: moves[move].to)
-        move += 1
-      }
+    changeset.rearrange { offset, _ in
+      passes.remove(at: offset)
+    } arrive: { offset, move in
+      if let move { return passes.insert(moves[move].passed, at: offset) }
       let element = transform(after[offset])
       passes.insert(element != nil, at: offset)
       if let element { arrived.append((offset, element)) }
     }
-    for move in moves[move...] { passes.insert(move.passed, at: move.to) }
     var updated: [Output] = []
-    var updatedOffsets: [Int] = []
     for update in updates {
       let element = transform(after[update.to])
       passes.set(element != nil, at: update.to)
       switch (update.passed, element) {
       case (true, let element?):
         updated.append(element)
-        updatedOffsets.append(update.to)
       case (false, let element?): arrived.append((update.to, element))
       case (true, nil): deletions.append(update.from)
       case (false, nil): break
@@ -166,9 +160,8 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
     }
 
     arrived.sort { $0.offset < $1.offset }
-    insertions = arrived.map { passes.rank(of: $0.offset) }
     let changesetOfOutput = Changeset(
-      deletions: deletions.sorted(), insertions: insertions,
+      deletions: deletions.sorted(), insertions: arrived.map { passes.rank(of: $0.offset) },
       moves: moves.filter { $0.passed && passes[$0.to] }.map {
         Changeset.Move(from: $0.from, to: passes.rank(of: $0.to))
       },
@@ -182,10 +175,8 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
   /// Follows a change of so many elements that visiting all of them takes less time.
   @inlinable
   mutating func rebuild(_ change: CollectionChange<Input>, _ output: CollectionDraft<Output>) {
-    let changeset = change.changeset
-    let elements = change.after.array
-    let origins = changeset.origins(oldCount: passes.count)
-    let old = output.elements
+    let (elements, old) = (change.after.array, output.elements)
+    let origins = change.changeset.elementOrigins(oldCount: passes.count)
     /// The offset in the old output of each element of the old input, or -1.
     var ranks = Array(repeating: -1, count: passes.count)
     var rank = 0
@@ -193,28 +184,20 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
       ranks[offset] = rank
       rank += 1
     }
-    var update = 0
-    var result: [Output] = []
-    var kept: [Int] = []
-    var isUpdated: [Bool] = []
+    var (result, kept): ([Output], [Origin]) = ([], [])
     passes = BitTree(count: elements.count) { offset in
-      let origin = origins[offset] < 0 ? -1 : ranks[origins[offset]]
-      let isTouched = update < changeset.updates.count && changeset.updates[update].to == offset
-      if isTouched { update += 1 }
-      if isTouched || origins[offset] < 0 {
+      let origin = origins[offset]
+      let rank = origin.offset < 0 ? -1 : ranks[origin.offset]
+      if origin.offset < 0 || origin.isUpdated {
         guard let element = transform(elements[offset]) else { return false }
         result.append(element)
       } else {
-        if origin < 0 { return false }
-        result.append(old[origin])
+        if rank < 0 { return false }
+        result.append(old[rank])
       }
-      kept.append(origin)
-      isUpdated.append(isTouched)
+      kept.append(Origin(offset: rank, isUpdated: origin.isUpdated))
       return true
     }
-    output.replace(
-      with: Snapshot(result),
-      by: Changeset(origins: kept, oldCount: old.count) { _, new in isUpdated[new] },
-      isNormal: false)
+    output.replace(with: result, from: kept)
   }
 }

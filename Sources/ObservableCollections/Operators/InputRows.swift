@@ -19,12 +19,6 @@ struct InputRows<Value: Sendable>: Sendable {
 
   @inlinable var count: Int { order.count }
 
-  /// Returns whether a change has so many operations that visiting all elements takes less time.
-  @inlinable
-  func isLarge(_ changeset: Changeset) -> Bool {
-    changeset.changeCount > max(4, count / 32)
-  }
-
   /// Accesses the value of a row.
   @inlinable subscript(row: UInt32) -> Value {
     get { values[row] }
@@ -41,20 +35,13 @@ struct InputRows<Value: Sendable>: Sendable {
   @inlinable
   mutating func follow(_ changeset: Changeset, value: (_ offset: Int) -> Value) {
     if changeset.deletions.isEmpty, changeset.insertions.isEmpty, changeset.moves.isEmpty { return }
-    if isLarge(changeset) { return rebuild(changeset, value) }
-    for offset in changeset.deletions { values.remove(order[offset]) }
-    let moved = changeset.moves.map { order[$0.from] }
-    for offset in changeset.removals.reversed() { order.remove(at: offset) }
-    var move = 0
-    for offset in changeset.insertions {
-      while move < moved.count, changeset.moves[move].to < offset {
-        order.insert(moved[move], at: changeset.moves[move].to)
-        move += 1
-      }
-      order.insert(values.insert(value(offset)), at: offset)
-    }
-    for (row, move) in zip(moved, changeset.moves).dropFirst(move) {
-      order.insert(row, at: move.to)
+    if changeset.isLarge(forCount: count) { return rebuild(changeset, value) }
+    var moved = Array(repeating: UInt32(0), count: changeset.moves.count)
+    changeset.rearrange { offset, move in
+      let row = order.remove(at: offset)
+      if let move { moved[move] = row } else { values.remove(row) }
+    } arrive: { offset, move in
+      order.insert(move.map { moved[$0] } ?? values.insert(value(offset)), at: offset)
     }
   }
 
@@ -67,5 +54,17 @@ struct InputRows<Value: Sendable>: Sendable {
       origins.indices.map { offset in
         origins[offset] < 0 ? values.insert(value(offset)) : old[origins[offset]]
       })
+  }
+
+  /// Numbers the rows from 0 if most numbers are free, and returns the new number of each row. Otherwise, large changes of
+  /// a list that has become short would take the time of the long one.
+  @inlinable
+  mutating func renumberIfSparse() -> [UInt32]? {
+    if values.rowCount <= 64 || count >= values.rowCount / 4 { return nil }
+    let rows = Array(order.rows)
+    var numbers = Array(repeating: UInt32(0), count: values.rowCount)
+    for (number, row) in rows.enumerated() { numbers[Int(row)] = UInt32(number) }
+    self = InputRows(rows.map { values[$0] })
+    return numbers
   }
 }

@@ -27,7 +27,7 @@ struct KeyChange<Element: Differentiable & Sendable, Key: Hashable> {
   /// Returns whether visiting all rows takes less time than following each operation.
   @inlinable
   func isLarge(_ rows: RowsByKey<Key>) -> Bool {
-    changeset.changeCount > max(4, rows.count / 32)
+    changeset.isLarge(forCount: rows.count)
   }
 }
 
@@ -36,48 +36,24 @@ extension RowsByKey {
   @inlinable
   static func matchable(_ key: Key?) -> Key? { key == key ? key : nil }
 
-  /// An element after a change of an input.
-  @usableFromInline
-  struct Origin {
-    /// The offset before the change, or -1 for an inserted element.
-    @usableFromInline let offset: Int
-    @usableFromInline let isUpdated: Bool
-    /// A Boolean value that indicates whether the element had the same key before the change.
-    @usableFromInline let keepsKey: Bool
-
-    @inlinable
-    init(offset: Int, isUpdated: Bool, keepsKey: Bool) {
-      (self.offset, self.isUpdated, self.keepsKey) = (offset, isUpdated, keepsKey)
-    }
-  }
-
-  /// Follows a change of many elements, and returns where each element comes from.
+  /// Follows a change of many elements, and returns where each element comes from, and whether it had the same key.
   ///
   /// - Complexity: O(*n*)
   @inlinable
-  func replace<Element>(by change: KeyChange<Element, Key>?) -> [Origin] {
+  func replace<Element>(by change: KeyChange<Element, Key>?) -> [(origin: Origin, keepsKey: Bool)] {
     guard let change else {
-      return (0..<count).map { Origin(offset: $0, isUpdated: false, keepsKey: true) }
+      return (0..<count).map { (Origin(offset: $0, isUpdated: false), true) }
     }
-    let (changeset, old) = (change.changeset, orderedKeys())
-    var (insertion, update) = (0, 0)
-    var new: [Key?] = []
-    new.reserveCapacity(old.count + changeset.countChange)
-    let origins = changeset.origins(oldCount: old.count).enumerated().map { offset, origin in
-      let isUpdated =
-        update < changeset.updates.count && changeset.updates[update].to == offset
-      if origin < 0 {
-        new.append(change.inserted[insertion])
-        insertion += 1
-        return Origin(offset: -1, isUpdated: false, keepsKey: false)
-      }
-      let key = isUpdated ? change.updated[update] : old[origin]
-      new.append(key)
-      if isUpdated { update += 1 }
-      return Origin(
-        offset: origin, isUpdated: isUpdated, keepsKey: !isUpdated || key == old[origin])
+    let old = orderedKeys()
+    var (inserted, updated) = (change.inserted.makeIterator(), change.updated.makeIterator())
+    let origins = change.changeset.elementOrigins(oldCount: old.count)
+    let new = origins.map { origin in
+      if origin.offset < 0 { return inserted.next() ?? nil }
+      return origin.isUpdated ? updated.next() ?? nil : old[origin.offset]
     }
     replaceAll(with: new)
-    return origins
+    return origins.enumerated().map { offset, origin in
+      (origin, origin.offset >= 0 && (!origin.isUpdated || new[offset] == old[origin.offset]))
+    }
   }
 }

@@ -85,8 +85,6 @@ extension DataSource where Element: Comparable {
 }
 
 /// An operator that keeps its output sorted by keys of the elements.
-///
-/// Each element of the input has a *row*: a number that stays the same as long as the element is in the input.
 @usableFromInline
 struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: CollectionOperator {
   @usableFromInline let input: CollectionInput<Element>
@@ -94,10 +92,8 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
   @usableFromInline var order: ElementOrder<Key>
   @usableFromInline let parameter: PropertyInput<ElementOrder<Key>>?
   @usableFromInline let key: @Sendable (Element) -> Key
-  /// The keys of the rows.
-  @usableFromInline var keys = RowTable<Key>()
-  /// The rows in the order of the input.
-  @usableFromInline var source = RowTree()
+  /// The elements, each with its key.
+  @usableFromInline var rows = InputRows<Key>()
   /// The rows in the order of the output.
   @usableFromInline var sorted = RowTree()
 
@@ -116,25 +112,24 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
   mutating func start(_ output: CollectionDraft<Element>) {
     if let parameter { order = parameter.value }
     let elements = input.snapshot.array
-    keys = RowTable(elements.map(key))
-    var rows = Array(0..<UInt32(elements.count))
-    source = RowTree(rows)
-    sort(&rows, positions: rows)
-    sorted = RowTree(rows)
-    output.append(contentsOf: rows.map { elements[Int($0)] })
+    rows = InputRows(elements.map(key))
+    let positions = Array(0..<UInt32(elements.count))
+    let order = sort(positions, positions: positions)
+    sorted = RowTree(order)
+    output.append(contentsOf: order.map { elements[Int($0)] })
   }
 
   @inlinable
   mutating func update(_ output: CollectionDraft<Element>) {
     if let change = input.change {
-      if change.changeset.changeCount == 1 {
-        followSingle(change, output)
-      } else if change.changeset.changeCount > max(4, source.count / 32) {
+      if change.changeset.isLarge(forCount: rows.count) {
         rebuild(change, output)
       } else {
         follow(change, output)
       }
-      if keys.rowCount > 64, source.count < keys.rowCount / 4 { renumber() }
+      if let numbers = rows.renumberIfSparse() {
+        sorted = RowTree(sorted.rows.map { numbers[Int($0)] })
+      }
     }
     if let parameter, parameter.isSet {
       order = parameter.value
@@ -157,44 +152,6 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
     }
   }
 
-  /// Follows one insertion, deletion, move or update. This is the most frequent change.
-  @inlinable
-  mutating func followSingle(
-    _ change: CollectionChange<Element>, _ output: CollectionDraft<Element>
-  ) {
-    let (changeset, after) = (change.changeset, change.after)
-    if let update = changeset.updates.first {
-      let (row, element) = (source[update.to], after[update.to])
-      let new = key(element)
-      if isEquivalent(new, keys[row]) {
-        keys[row] = new
-        output[sorted.offset(of: row)] = element
-      } else {
-        let rank = sorted.remove(row)
-        keys[row] = new
-        let place = place(row)
-        let moves = rank == place ? [] : [Changeset.Move(from: rank, to: place)]
-        output.apply(
-          Changeset(moves: moves, updates: [.init(from: rank, to: place)]), updated: [element])
-      }
-    } else if let offset = changeset.insertions.first {
-      let element = after[offset]
-      let row = keys.insert(key(element))
-      source.insert(row, at: offset)
-      output.insert(element, at: place(row))
-    } else if let offset = changeset.deletions.first {
-      let row = source.remove(at: offset)
-      let rank = sorted.remove(row)
-      keys.remove(row)
-      output.removeSubrange(rank..<rank + 1)
-    } else if let move = changeset.moves.first {
-      let row = source.remove(at: move.from)
-      let rank = sorted.remove(row)
-      source.insert(row, at: move.to)
-      output.move(from: rank, to: place(row))
-    }
-  }
-
   /// Follows a change.
   @inlinable
   mutating func follow(_ change: CollectionChange<Element>, _ output: CollectionDraft<Element>) {
@@ -210,29 +167,15 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
     var placed = moved
     for (position, row) in updated.enumerated() {
       let new = key(after[changeset.updates[position].to])
-      if sorted.contains(row.row), !isEquivalent(new, keys[row.row]) {
+      if sorted.contains(row.row), !isEquivalent(new, rows[row.row]) {
         sorted.remove(row.row)
         placed.append(row)
       }
-      keys[row.row] = new
+      rows[row.row] = new
     }
-
-    for offset in changeset.removals.reversed() { source.remove(at: offset) }
-    var inserted: [UInt32] = []
-    var move = 0
-    for offset in changeset.insertions {
-      while move < moved.count, changeset.moves[move].to < offset {
-        source.insert(moved[move].row, at: changeset.moves[move].to)
-        move += 1
-      }
-      let row = keys.insert(key(after[offset]))
-      source.insert(row, at: offset)
-      inserted.append(row)
-    }
-    while move < moved.count {
-      source.insert(moved[move].row, at: changeset.moves[move].to)
-      move += 1
-    }
+    let key = key
+    rows.follow(changeset) { key(after[$0]) }
+    let inserted = changeset.insertions.map { rows.order[$0] }
     for row in inserted { place(row) }
     for row in placed { place(row.row) }
 
@@ -242,13 +185,12 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
       deletions: deleted.map { $0.rank }.sorted(),
       insertions: inserted.map { sorted.offset(of: $0) }.sorted(),
       moves: moves.sorted { $0.to < $1.to }, updates: updates.sorted { $0.to < $1.to })
-    for row in deleted { keys.remove(row.row) }
-    output.apply(result.withLeastMoves) { after[source.offset(of: sorted[$0])] }
+    output.apply(result.withLeastMoves) { after[rows.order.offset(of: sorted[$0])] }
   }
 
   @inlinable
   func staying(at offset: Int) -> StayingRow {
-    let row = source[offset]
+    let row = rows.order[offset]
     return StayingRow(row: row, rank: sorted.offset(of: row))
   }
 
@@ -256,12 +198,12 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
   @inlinable
   @discardableResult
   mutating func place(_ row: UInt32) -> Int {
-    let (keys, source, order, new) = (keys, source, order, keys[row])
+    let (rows, order, new) = (rows, order, rows[row])
     return sorted.insert(row) { other in
-      let key = keys[other]
+      let key = rows[other]
       if order.precedes(new, key) { return true }
       if order.precedes(key, new) { return false }
-      return source.isBefore(row, other)
+      return rows.order.isBefore(row, other)
     }
   }
 
@@ -270,86 +212,63 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
     !order.precedes(one, other) && !order.precedes(other, one)
   }
 
-  /// Numbers the rows from 0. Otherwise, large changes of a list that has become short would take the time of the
-  /// long one.
-  @inlinable
-  mutating func renumber() {
-    let rows = Array(source.rows)
-    var numbers = Array(repeating: UInt32(0), count: keys.rowCount)
-    for (number, row) in rows.enumerated() { numbers[Int(row)] = UInt32(number) }
-    keys = RowTable(rows.map { keys[$0] })
-    source = RowTree(0..<UInt32(rows.count))
-    sorted = RowTree(sorted.rows.map { numbers[Int($0)] })
-  }
-
   // MARK: Many changes
 
   /// Follows a change of so many elements that visiting all of them takes less time.
   @inlinable
   mutating func rebuild(_ change: CollectionChange<Element>, _ output: CollectionDraft<Element>) {
-    let (changeset, after) = (change.changeset, change.after.array)
-    let oldCount = source.count
-    let oldRows = Array(source.rows)
-    var ranks = Array(repeating: -1, count: keys.rowCount)
+    let (changeset, after, key) = (change.changeset, change.after.array, key)
+    let oldRows = Array(rows.order.rows)
+    var ranks = Array(repeating: -1, count: rows.values.rowCount)
     for (rank, row) in sorted.rows.enumerated() { ranks[Int(row)] = rank }
-    for update in changeset.updates { keys[oldRows[update.from]] = key(after[update.to]) }
+    for update in changeset.updates { rows[oldRows[update.from]] = key(after[update.to]) }
+    rows.follow(changeset) { key(after[$0]) }
 
-    let origins = changeset.origins(oldCount: oldCount)
-    let rows = origins.indices.map { offset in
-      origins[offset] < 0 ? keys.insert(key(after[offset])) : oldRows[origins[offset]]
-    }
-    var positions = Array(repeating: UInt32.max, count: keys.rowCount)
-    for (offset, row) in rows.enumerated() { positions[Int(row)] = UInt32(offset) }
-    var isTouched = Array(repeating: false, count: rows.count)
-    for offset in changeset.insertions { isTouched[offset] = true }
-    for update in changeset.updates { isTouched[update.to] = true }
-    let isUpdated = isTouched
+    let (origins, new) = (changeset.elementOrigins(oldCount: oldRows.count), Array(rows.order.rows))
+    var positions = Array(repeating: UInt32.max, count: rows.values.rowCount)
+    for (offset, row) in new.enumerated() { positions[Int(row)] = UInt32(offset) }
+    var isTouched = origins.map { $0.offset < 0 || $0.isUpdated }
     for move in changeset.moves { isTouched[move.to] = true }
-
     // The rows that were not inserted, updated or moved are still in order.
     let settled = sorted.rows.filter { row in
       let position = positions[Int(row)]
       return position != .max && !isTouched[Int(position)]
     }
-    var touched = isTouched.indices.filter { isTouched[$0] }.map { rows[$0] }
-    sort(&touched, positions: positions)
+    let touched = sort(new.indices.filter { isTouched[$0] }.map { new[$0] }, positions: positions)
     let merged = merge(settled, touched, positions)
-    (source, sorted) = (RowTree(rows), RowTree(merged))
-    let oldRanks = merged.map { row in
-      let origin = origins[Int(positions[Int(row)])]
-      return origin < 0 ? -1 : ranks[Int(oldRows[origin])]
-    }
+    sorted = RowTree(merged)
+    let offsets = merged.map { Int(positions[Int($0)]) }
     output.replace(
-      with: Snapshot(merged.map { after[Int(positions[Int($0)])] }),
-      by: Changeset(origins: oldRanks, oldCount: oldCount) { _, new in
-        isUpdated[Int(positions[Int(merged[new])])]
-      }, isNormal: false)
-    for offset in changeset.deletions { keys.remove(oldRows[offset]) }
+      with: offsets.map { after[$0] },
+      from: offsets.map { offset in
+        let origin = origins[offset]
+        let rank = origin.offset < 0 ? -1 : ranks[Int(oldRows[origin.offset])]
+        return Origin(offset: rank, isUpdated: origin.isUpdated)
+      })
   }
 
   /// Follows a change of the order.
   @inlinable
   mutating func reorder(_ output: CollectionDraft<Element>) {
     let old = output.elements
-    var positions = Array(repeating: UInt32(0), count: keys.rowCount)
-    for (offset, row) in source.rows.enumerated() { positions[Int(row)] = UInt32(offset) }
+    var positions = Array(repeating: UInt32(0), count: rows.values.rowCount)
+    for (offset, row) in rows.order.rows.enumerated() { positions[Int(row)] = UInt32(offset) }
     var ranks = positions
     for (rank, row) in sorted.rows.enumerated() { ranks[Int(row)] = UInt32(rank) }
     // Begin with the old order: sorting is faster if parts are in order, or in the opposite order.
-    var rows = Array(sorted.rows)
-    sort(&rows, positions: positions)
-    sorted = RowTree(rows)
-    let origins = rows.map { Int(ranks[Int($0)]) }
+    let new = sort(Array(sorted.rows), positions: positions)
+    sorted = RowTree(new)
+    let origins = new.map { Int(ranks[Int($0)]) }
     output.replace(
       with: Snapshot(origins.map { old[$0] }),
       by: Changeset(origins: origins, oldCount: old.count) { _, _ in false })
   }
 
-  /// Sorts rows. Rows with equivalent keys are sorted by their positions in the input.
+  /// Returns rows in the order of their keys, and rows with equivalent keys in the order of the input.
   @inlinable
-  func sort(_ rows: inout [UInt32], positions: [UInt32]) {
+  func sort(_ unsorted: [UInt32], positions: [UInt32]) -> [UInt32] {
     // With the key beside the row, sorting reads memory in its order.
-    var sorted = rows.map { (row: $0, key: keys[$0]) }
+    var sorted = unsorted.map { (row: $0, key: rows[$0]) }
     positions.withUnsafeBufferPointer { positions in
       sorted.sort { one, other in
         order.precedes(one.key, other.key)
@@ -357,7 +276,7 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
             && !order.precedes(other.key, one.key)
       }
     }
-    for index in rows.indices { rows[index] = sorted[index].row }
+    return sorted.map { $0.row }
   }
 
   /// Merges rows that are sorted, few into many.
@@ -383,7 +302,7 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
   func precedes(
     _ one: UInt32, _ other: UInt32, _ positions: UnsafeBufferPointer<UInt32>
   ) -> Bool {
-    let (key, otherKey) = (keys[one], keys[other])
+    let (key, otherKey) = (rows[one], rows[other])
     if order.precedes(key, otherKey) { return true }
     return positions[Int(one)] < positions[Int(other)] && !order.precedes(otherKey, key)
   }

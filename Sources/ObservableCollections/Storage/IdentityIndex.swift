@@ -80,25 +80,21 @@ final class IdentityIndex<Element: Differentiable & Sendable>: @unchecked Sendab
     updated: [Element]
   ) {
     use(edits: changeset.changeCount) {
-      let origins = changeset.moves.map { rows[$0.from] }
-      var deletion = removed.count
-      for offset in changeset.removals.reversed() {
+      var moved = Array(repeating: UInt32(0), count: changeset.moves.count)
+      var (leaving, entering) = (removed.reversed().makeIterator(), inserted.makeIterator())
+      changeset.rearrange { offset, move in
         let row = rows.remove(at: offset)
-        if deletion > 0, changeset.deletions[deletion - 1] == offset {
-          deletion -= 1
-          remove(removed[deletion].differenceIdentifier, row)
+        if let move {
+          moved[move] = row
+        } else if let element = leaving.next() {
+          remove(element.differenceIdentifier, row)
         }
-      }
-      var move = 0
-      for (offset, element) in zip(changeset.insertions, inserted) {
-        while move < origins.count, changeset.moves[move].to < offset {
-          rows.insert(origins[move], at: changeset.moves[move].to)
-          move += 1
+      } arrive: { offset, move in
+        if let move {
+          rows.insert(moved[move], at: offset)
+        } else if let element = entering.next() {
+          insert(element.differenceIdentifier, at: offset)
         }
-        insert(element.differenceIdentifier, at: offset)
-      }
-      for move in move..<origins.count {
-        rows.insert(origins[move], at: changeset.moves[move].to)
       }
       for (position, update) in changeset.updates.enumerated() {
         replace(

@@ -67,7 +67,7 @@ struct GroupOperator<
       return build(elements, elements.map { group(for: key($0)) }, nil, output)
     }
     if let change = input.change {
-      if change.changeset.changeCount > max(16, source.count / 16) {
+      if change.changeset.isLarge(forCount: source.count) {
         rebuild(change, output)
       } else {
         follow(change)
@@ -334,7 +334,6 @@ struct GroupOperator<
   @inlinable
   mutating func rebuild(_ change: CollectionChange<Element>, _ output: CollectionDraft<Output>) {
     let (changeset, elements) = (change.changeset, change.after.array)
-    let origins = changeset.origins(oldCount: source.count)
     let old = source.rows.map(group(of:))
     var counts = Array(repeating: 0, count: groups.rowCount)
     /// The offset of each old element in its group.
@@ -342,32 +341,17 @@ struct GroupOperator<
       defer { counts[Int(group.number)] += 1 }
       return counts[Int(group.number)]
     }
-    var update = 0
-    var kept: [KeptRow] = []
-    let groupOfElement = zip(elements, origins).enumerated().map { offset, pair -> Group in
-      let (element, origin) = pair
-      let isUpdated =
-        update < changeset.updates.count && changeset.updates[update].to == offset
-      if isUpdated { update += 1 }
-      let group = origin >= 0 && !isUpdated ? old[origin] : group(for: key(element))
-      let isKept = origin >= 0 && old[origin] === group
-      kept.append(KeptRow(place: isKept ? places[origin] : -1, isUpdated: isUpdated))
+    var kept: [Origin] = []
+    let origins = changeset.elementOrigins(oldCount: old.count)
+    let groupOfElement = zip(elements, origins).map { element, origin in
+      let isKnown = origin.offset >= 0 && !origin.isUpdated
+      let group = isKnown ? old[origin.offset] : group(for: key(element))
+      let isKept = origin.offset >= 0 && old[origin.offset] === group
+      kept.append(
+        Origin(offset: isKept ? places[origin.offset] : -1, isUpdated: origin.isUpdated))
       return group
     }
     build(elements, groupOfElement, kept, output)
-  }
-
-  /// A row that a change of many elements leaves in its group.
-  @usableFromInline
-  struct KeptRow {
-    /// The offset in the group before the change, or -1 if the row has entered the group.
-    @usableFromInline let place: Int
-    @usableFromInline let isUpdated: Bool
-
-    @inlinable
-    init(place: Int, isUpdated: Bool) {
-      (self.place, self.isUpdated) = (place, isUpdated)
-    }
   }
 
   /// Builds everything from elements and their groups.
@@ -375,11 +359,12 @@ struct GroupOperator<
   /// - Parameters:
   ///   - elements: The elements.
   ///   - groupOfElement: The group of each element.
-  ///   - kept: For each element, whether it stays in its group. If it is `nil`, the elements of each group are compared.
+  ///   - kept: For each element, where in its group it comes from. If it is `nil`, the elements of each group are
+  ///     compared.
   ///   - output: The output.
   @inlinable
   mutating func build(
-    _ elements: [Element], _ groupOfElement: [Group], _ kept: [KeptRow]?,
+    _ elements: [Element], _ groupOfElement: [Group], _ kept: [Origin]?,
     _ output: CollectionDraft<Output>
   ) {
     /// The number of rows of each group, and then the end of those that are in their places.
@@ -442,13 +427,10 @@ struct GroupOperator<
 
   /// Replaces the elements of a group by others.
   @inlinable
-  func replaceElements(of group: Group, _ elements: [Element], _ kept: [KeptRow]?) {
+  func replaceElements(of group: Group, _ elements: [Element], _ kept: [Origin]?) {
     let draft = CollectionDraft(group.newest.elements)
     if let kept {
-      let changeset = Changeset(origins: kept.map { $0.place }, oldCount: draft.count) { _, new in
-        kept[new].isUpdated
-      }
-      draft.replace(with: Snapshot(elements), by: changeset, isNormal: false)
+      draft.replace(with: elements, from: kept)
     } else {
       draft.replace(with: elements)
     }

@@ -55,7 +55,7 @@ struct FlatMapOperator<Parent: Differentiable & Sendable, Child: Differentiable 
   @inlinable
   mutating func update(_ output: CollectionDraft<Child>) {
     guard let change = input.change else { return }
-    if change.changeset.changeCount > max(4, lengths.count / 32) {
+    if change.changeset.isLarge(forCount: lengths.count) {
       rebuild(change, output)
     } else {
       follow(change, output)
@@ -95,34 +95,23 @@ struct FlatMapOperator<Parent: Differentiable & Sendable, Child: Differentiable 
   mutating func rebuild(_ change: CollectionChange<Parent>, _ output: CollectionDraft<Child>) {
     let (changeset, after) = (change.changeset, change.after.array)
     let (old, starts) = (output.elements, lengths.starts + [output.count])
-    var update = 0
-    var (elements, origins, isUpdated): ([Child], [Int], [Bool]) = ([], [], [])
-    var newLengths: [Int] = []
-    for (offset, origin) in changeset.origins(oldCount: lengths.count).enumerated() {
-      let block = origin < 0 ? 0..<0 : starts[origin]..<starts[origin + 1]
-      let changes = update < changeset.updates.count && changeset.updates[update].to == offset
-      if origin >= 0, !changes {
-        elements += old[block]
-        origins += block
-        isUpdated += repeatElement(false, count: block.count)
-        newLengths.append(block.count)
-        continue
+    var (elements, origins, newLengths): ([Child], [Origin], [Int]) = ([], [], [])
+    for (offset, origin) in changeset.elementOrigins(oldCount: lengths.count).enumerated() {
+      let block = origin.offset < 0 ? 0..<0 : starts[origin.offset]..<starts[origin.offset + 1]
+      var (family, difference) = (Array(old[block]), Changeset.empty)
+      if origin.offset < 0 || origin.isUpdated {
+        let new = children(after[offset])
+        difference = Changeset(from: family, to: new)
+        family = new
       }
-      if changes { update += 1 }
-      let family = children(after[offset])
-      let difference = Changeset(from: Array(old[block]), to: family)
       elements += family
-      origins += difference.origins(oldCount: block.count).map {
-        $0 < 0 ? -1 : block.lowerBound + $0
+      origins += difference.elementOrigins(oldCount: block.count).map { child in
+        let offset = child.offset < 0 ? -1 : block.lowerBound + child.offset
+        return Origin(offset: offset, isUpdated: child.isUpdated)
       }
-      let updates = Set(difference.updates.map(\.to))
-      isUpdated += family.indices.map { updates.contains($0) }
       newLengths.append(family.count)
     }
     lengths = BlockLengths(lengths: newLengths)
-    output.replace(
-      with: Snapshot(elements),
-      by: Changeset(origins: origins, oldCount: old.count) { _, new in isUpdated[new] },
-      isNormal: false)
+    output.replace(with: elements, from: origins)
   }
 }

@@ -250,26 +250,23 @@ extension JoinOperator {
     let lefts = leftRows.replace(by: leftChange)
     let rights = rightRows.replace(by: rightChange)
 
-    var (origins, isUpdated): ([Int], [Bool]) = ([], [])
+    var origins: [Origin] = []
     let pairs = makePairs { leftOffset, rightOffset in
       let left = lefts[leftOffset]
-      isUpdated.append(left.isUpdated || rightOffset >= 0 && rights[rightOffset].isUpdated)
-      origins.append(-1)
-      guard left.keepsKey else { return }
-      var index = wasMissing[left.offset] ? 0 : -1
-      if rightOffset >= 0 {
-        let right = rights[rightOffset]
-        index = right.keepsKey && !wasMissing[left.offset] ? indices[right.offset] : -1
-      }
+      let right = rightOffset < 0 ? nil : rights[rightOffset]
       // A left element that has kept its key was in a pair with each right one that has, too.
-      if index >= 0, starts[left.offset] + index < starts[left.offset + 1] {
-        origins[origins.count - 1] = starts[left.offset] + index
+      var origin = -1
+      if left.keepsKey, right?.keepsKey != false {
+        let wasMissing = wasMissing[left.origin.offset]
+        let index =
+          right.map { wasMissing ? -1 : indices[$0.origin.offset] } ?? (wasMissing ? 0 : -1)
+        let start = starts[left.origin.offset]
+        if index >= 0, start + index < starts[left.origin.offset + 1] { origin = start + index }
       }
+      let isUpdated = left.origin.isUpdated || right?.origin.isUpdated == true
+      origins.append(Origin(offset: origin, isUpdated: isUpdated))
     }
-    output.replace(
-      with: Snapshot(pairs),
-      by: Changeset(origins: origins, oldCount: oldCount) { _, new in isUpdated[new] },
-      isNormal: false)
+    output.replace(with: pairs, from: origins)
   }
 
   /// Returns all pairs, and stores their number for each left element.

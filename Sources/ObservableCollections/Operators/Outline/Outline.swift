@@ -234,19 +234,13 @@ where Element.DifferenceIdentifier: Sendable {
       forest.relink(row, new)
     }
 
-    for offset in changeset.removals.reversed() { forest.source.remove(at: offset) }
-    var move = 0
-    for offset in changeset.insertions {
-      while move < moved.count, changeset.moves[move].to < offset {
-        forest.source.insert(moved[move], at: changeset.moves[move].to)
-        move += 1
-      }
+    changeset.rearrange { offset, _ in
+      forest.source.remove(at: offset)
+    } arrive: { offset, move in
+      if let move { return forest.source.insert(moved[move], at: offset) }
       let row = forest.links.insert(makeLinks(elements[offset]))
       forest.source.insert(row, at: offset)
       attached.append(row)
-    }
-    for move in move..<moved.count {
-      forest.source.insert(moved[move], at: changeset.moves[move].to)
     }
     // The other moved rows stay where they are, with all rows below them.
     let displaced = moved.filter { forest.isDisplaced($0, moved: isMoved) }
@@ -301,10 +295,10 @@ where Element.DifferenceIdentifier: Sendable {
       released.append(forest.links[oldRows[update.from]])
       forest.links[oldRows[update.from]] = makeLinks(elements[update.to])
     }
-    let origins = changeset.origins(oldCount: oldRows.count)
-    let rows = origins.indices.map { offset in
-      origins[offset] < 0
-        ? forest.links.insert(makeLinks(elements[offset])) : oldRows[origins[offset]]
+    let origins = changeset.elementOrigins(oldCount: oldRows.count)
+    let rows = origins.enumerated().map { offset, origin in
+      origin.offset < 0
+        ? forest.links.insert(makeLinks(elements[offset])) : oldRows[origin.offset]
     }
     if !changeset.isEmpty {
       forest.rebuild(rows)
@@ -316,14 +310,15 @@ where Element.DifferenceIdentifier: Sendable {
     for (rank, row) in oldShown.enumerated() { ranks[Int(row)] = rank }
     var positions = Array(repeating: 0, count: forest.links.rowCount)
     for (offset, row) in rows.enumerated() { positions[Int(row)] = offset }
-    var isUpdated = Array(repeating: false, count: rows.count)
-    for update in changeset.updates { isUpdated[update.to] = true }
     let shown = forest.shownRows
     let new = shown.map { row(of: $0.row, elements[positions[Int($0.row)]], $0.depth) }
-    let change = Changeset(origins: shown.map { ranks[Int($0.row)] }, oldCount: old.count) {
-      isUpdated[positions[Int(shown[$1].row)]] || !old[$0].hasSamePlace(as: new[$1])
+    let shownOrigins = zip(shown, new).map { shown, new in
+      let rank = ranks[Int(shown.row)]
+      let isUpdated = origins[positions[Int(shown.row)]].isUpdated
+      let isElsewhere = rank >= 0 && !old[rank].hasSamePlace(as: new)
+      return Origin(offset: rank, isUpdated: isUpdated || isElsewhere)
     }
-    output.replace(with: Snapshot(new), by: change, isNormal: false)
+    output.replace(with: new, from: shownOrigins)
     for offset in changeset.deletions { forest.links.remove(oldRows[offset]) }
     for links in released { release(links) }
   }

@@ -328,19 +328,16 @@ extension SetOperator {
     }
     let origins = zip(parts, changes).map { part, change in part.rows.replace(by: change) }
     includeAll()
-    var (elements, kept, isUpdated): ([Element], [Int], [Bool]) = ([], [], [])
+    var (elements, kept): ([Element], [Origin]) = ([], [])
     for (number, part) in parts.enumerated() {
       let contents = inputs[number].snapshot.array
       part.included.forEachSetOffset { offset in
-        let origin = origins[number][offset]
+        let origin = origins[number][offset].origin
         elements.append(contents[offset])
-        kept.append(origin.offset < 0 ? -1 : ranks[number][origin.offset])
-        isUpdated.append(origin.isUpdated)
+        let rank = origin.offset < 0 ? -1 : ranks[number][origin.offset]
+        kept.append(Origin(offset: rank, isUpdated: origin.isUpdated))
       }
     }
-    output.replace(
-      with: Snapshot(elements),
-      by: Changeset(origins: kept, oldCount: oldCount) { _, new in isUpdated[new] },
-      isNormal: false)
+    output.replace(with: elements, from: kept)
   }
 }

@@ -117,7 +117,7 @@ struct ExpiryOperator<Element: Differentiable & Sendable>: CollectionOperator {
   ) {
     let (changeset, before, after) = (change.changeset, change.before, change.after)
     let (alarm, timeToLive) = (alarm, timeToLive)
-    let isLarge = rows.isLarge(changeset)
+    let isLarge = changeset.isLarge(forCount: rows.count)
     for offset in changeset.deletions {
       let row = rows.order[offset]
       if shown.contains(row) { shown.remove(row) }

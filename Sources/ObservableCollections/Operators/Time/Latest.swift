@@ -140,7 +140,7 @@ struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Send
       let crossing = resize()
       return mark(crossing, output)
     }
-    if rows.isLarge(change.changeset) {
+    if change.changeset.isLarge(forCount: rows.count) {
       rebuild(change, output)
     } else {
       follow(change, output)
@@ -254,16 +254,11 @@ struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Send
       if let key = newKey(update, change) { rows[rows.order[update.to]] = key }
     }
     let marks = rank()
-    var update = 0
-    let origins = changeset.origins(oldCount: old.count)
-    let difference = Changeset(origins: origins, oldCount: old.count) { from, to in
-      let isUpdated = update < changeset.updates.count && changeset.updates[update].to == to
-      if isUpdated { update += 1 }
-      return isUpdated || old[from].isShown != marks[to]
+    let origins = changeset.elementOrigins(oldCount: old.count).enumerated().map { offset, origin in
+      let isMarked = origin.offset >= 0 && old[origin.offset].isShown != marks[offset]
+      return Origin(offset: origin.offset, isUpdated: origin.isUpdated || isMarked)
     }
-    output.replace(
-      with: Snapshot(after.indices.map { mark(after[$0], marks[$0]) }), by: difference,
-      isNormal: false)
+    output.replace(with: after.indices.map { mark(after[$0], marks[$0]) }, from: origins)
   }
 
   /// Ranks all rows again, and returns for each offset whether the element is shown.
