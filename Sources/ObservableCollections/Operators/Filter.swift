@@ -71,8 +71,6 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
     guard let change = input.change else { return }
     if let offset = change.changeset.updatedOffset {
       followUpdate(at: offset, change, output)
-    } else if change.changeset.changeCount == 1 {
-      followSingle(change, output)
     } else if change.changeset.isLarge(forCount: passes.count) {
       rebuild(change, output)
     } else {
@@ -85,9 +83,9 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
   mutating func followUpdate(
     at offset: Int, _ change: CollectionChange<Input>, _ output: CollectionDraft<Output>
   ) {
-    let (passed, element) = (passes[offset], transform(change.after[offset]))
+    let element = transform(change.after[offset])
+    let (passed, rank) = passes.find(offset)
     guard passed || element != nil else { return }
-    let rank = passes.rank(of: offset)
     guard let element else {
       passes.set(false, at: offset)
       return output.removeSubrange(rank..<rank + 1)
@@ -100,48 +98,25 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
     }
   }
 
-  /// Follows one insertion, deletion or move.
-  // Faster than `follow(_:_:)`, which allocates an array for each kind of operation (`PipelineBenchmarks insert`).
-  @inlinable
-  mutating func followSingle(_ change: CollectionChange<Input>, _ output: CollectionDraft<Output>) {
-    let changeset = change.changeset
-    if let offset = changeset.insertions.first {
-      let element = transform(change.after[offset])
-      passes.insert(element != nil, at: offset)
-      if let element { output.insert(element, at: passes.rank(of: offset)) }
-    } else if let offset = changeset.deletions.first {
-      let rank = passes.rank(of: offset)
-      if passes.remove(at: offset) { output.removeSubrange(rank..<rank + 1) }
-    } else if let move = changeset.moves.first {
-      let rank = passes.rank(of: move.from)
-      let passed = passes.remove(at: move.from)
-      passes.insert(passed, at: move.to)
-      if passed { output.move(from: rank, to: passes.rank(of: move.to)) }
-    }
-  }
-
   /// Follows any change.
   @inlinable
   mutating func follow(_ change: CollectionChange<Input>, _ output: CollectionDraft<Output>) {
     let (changeset, after) = (change.changeset, change.after)
     // First the offsets in the output before the change, then the change of `passes`, then the offsets after it.
     var deletions: [Int] = []
-    for offset in changeset.deletions where passes[offset] {
-      deletions.append(passes.rank(of: offset))
+    for offset in changeset.deletions {
+      let (passed, rank) = passes.find(offset)
+      if passed { deletions.append(rank) }
     }
-    let moves = changeset.moves.map { move in
-      (from: passes.rank(of: move.from), to: move.to, passed: passes[move.from])
-    }
-    let updates = changeset.updates.map { update in
-      (from: passes.rank(of: update.from), to: update.to, passed: passes[update.from])
-    }
+    let moves = changeset.moves.map { (old: passes.find($0.from), to: $0.to) }
+    let updates = changeset.updates.map { (old: passes.find($0.from), to: $0.to) }
 
     /// The new elements, each with its offset in the input.
     var arrived: [(offset: Int, element: Output)] = []
     changeset.rearrange { offset, _ in
       passes.remove(at: offset)
     } arrive: { offset, move in
-      if let move { return passes.insert(moves[move].passed, at: offset) }
+      if let move { return passes.insert(moves[move].old.isSet, at: offset) }
       let element = transform(after[offset])
       passes.insert(element != nil, at: offset)
       if let element { arrived.append((offset, element)) }
@@ -150,11 +125,11 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
     for update in updates {
       let element = transform(after[update.to])
       passes.set(element != nil, at: update.to)
-      switch (update.passed, element) {
+      switch (update.old.isSet, element) {
       case (true, let element?):
         updated.append(element)
       case (false, let element?): arrived.append((update.to, element))
-      case (true, nil): deletions.append(update.from)
+      case (true, nil): deletions.append(update.old.rank)
       case (false, nil): break
       }
     }
@@ -162,11 +137,11 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
     arrived.sort { $0.offset < $1.offset }
     let changesetOfOutput = Changeset(
       deletions: deletions.sorted(), insertions: arrived.map { passes.rank(of: $0.offset) },
-      moves: moves.filter { $0.passed && passes[$0.to] }.map {
-        Changeset.Move(from: $0.from, to: passes.rank(of: $0.to))
+      moves: moves.filter { $0.old.isSet && passes[$0.to] }.map {
+        Changeset.Move(from: $0.old.rank, to: passes.rank(of: $0.to))
       },
-      updates: updates.filter { $0.passed && passes[$0.to] }.map {
-        Changeset.Update(from: $0.from, to: passes.rank(of: $0.to))
+      updates: updates.filter { $0.old.isSet && passes[$0.to] }.map {
+        Changeset.Update(from: $0.old.rank, to: passes.rank(of: $0.to))
       })
     output.apply(
       changesetOfOutput.withLeastMoves, inserted: arrived.map { $0.element }, updated: updated)

@@ -25,12 +25,12 @@ package final class BitTree: @unchecked Sendable {
   /// Creates a list of bits with limits on the sizes of the tree's nodes, in blocks.
   package init(leafLimit: Int, fanLimit: Int, count: Int, _ bit: (Int) -> Bool) {
     var blocks: [BitBlock] = []
+    blocks.reserveCapacity(count / BitBlock.filled + 1)
     for start in stride(from: 0, to: count, by: BitBlock.filled) {
-      var block = BitBlock()
-      for offset in start..<min(start + BitBlock.filled, count) {
-        block.insert(bit(offset), at: offset - start)
-      }
-      blocks.append(block)
+      let end = min(start + BitBlock.filled, count)
+      var bits: UInt64 = 0
+      for offset in start..<end where bit(offset) { bits |= 1 &<< UInt64(offset - start) }
+      blocks.append(BitBlock(bits: bits, count: end - start))
     }
     self.blocks = SummaryTree(
       leafLimit: leafLimit, fanLimit: fanLimit, blocks, empty: BitBlock(), combine: +)
@@ -48,9 +48,16 @@ package final class BitTree: @unchecked Sendable {
   ///
   /// - Complexity: O(log *n*)
   @usableFromInline
-  package subscript(offset: Int) -> Bool {
+  package subscript(offset: Int) -> Bool { find(offset).isSet }
+
+  /// Returns the bit at an offset, and the number of set bits before it.
+  ///
+  /// - Complexity: O(log *n*)
+  @usableFromInline
+  package func find(_ offset: Int) -> (isSet: Bool, rank: Int) {
     let found = block(at: offset)
-    return found.block[found.position]
+    let rank = found.rank + found.block.prefix(found.position).nonzeroBitCount
+    return (found.block[found.position], rank)
   }
 
   /// Returns the number of set bits before an offset.
@@ -59,9 +66,7 @@ package final class BitTree: @unchecked Sendable {
   /// - Complexity: O(log *n*)
   @usableFromInline
   package func rank(of offset: Int) -> Int {
-    if offset == count { return setCount }
-    let found = block(at: offset)
-    return found.rank + found.block.prefix(found.position).nonzeroBitCount
+    offset == count ? setCount : find(offset).rank
   }
 
   /// Returns the offset of the set bit with a rank, which is the number of set bits before it.
@@ -106,7 +111,12 @@ package final class BitTree: @unchecked Sendable {
   ///
   /// - Complexity: O(*n*)
   @usableFromInline package var array: [Bool] {
-    blocks.array.flatMap { block in (0..<Int(block.count)).map { block[$0] } }
+    var array: [Bool] = []
+    array.reserveCapacity(count)
+    for block in blocks.array {
+      for position in 0..<Int(block.count) { array.append(block[position]) }
+    }
+    return array
   }
 
   // MARK: Editing
@@ -183,16 +193,22 @@ package final class BitTree: @unchecked Sendable {
 /// Up to 64 consecutive bits, or the numbers of the bits of several blocks.
 struct BitBlock {
   /// The bits. All bits behind the last one are 0.
-  var bits: UInt64 = 0
-  var count: Int32 = 0
-  var setCount: Int32 = 0
+  var bits: UInt64
+  var count: Int32
+  var setCount: Int32
 
   static let capacity = 64
   /// The number of bits of a new block, which leaves space for insertions.
   static let filled = 56
 
+  init(bits: UInt64 = 0, count: Int = 0) {
+    (self.bits, self.count, setCount) = (bits, Int32(count), Int32(bits.nonzeroBitCount))
+  }
+
   static func + (left: BitBlock, right: BitBlock) -> BitBlock {
-    BitBlock(count: left.count + right.count, setCount: left.setCount + right.setCount)
+    var sum = left
+    (sum.count, sum.setCount) = (left.count + right.count, left.setCount + right.setCount)
+    return sum
   }
 
   subscript(position: Int) -> Bool { bits >> UInt64(position) & 1 != 0 }
@@ -225,11 +241,8 @@ struct BitBlock {
   /// Removes the second half of the bits, and returns it.
   mutating func split() -> BitBlock {
     let half = Self.capacity / 2
-    let first = prefix(half)
-    let next = bits >> UInt64(half)
-    let ones = Int32(next.nonzeroBitCount)
-    let second = BitBlock(bits: next, count: count - Int32(half), setCount: ones)
-    (bits, count, setCount) = (first, Int32(half), setCount - ones)
+    let second = BitBlock(bits: bits >> UInt64(half), count: Int(count) - half)
+    self = BitBlock(bits: prefix(half), count: half)
     return second
   }
 
