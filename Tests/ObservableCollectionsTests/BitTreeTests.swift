@@ -1,6 +1,7 @@
 import DataSourceTesting
-import ObservableCollections
 import Testing
+
+@testable import ObservableCollections
 
 /// The tree of bits, compared with an array.
 @Suite struct BitTreeTests {
@@ -32,7 +33,7 @@ import Testing
   }
 
   @Test func everySequenceOfAFewEditsIsRight() {
-    for (start, depth) in [(0, 4), (3, 3), (6, 3), (11, 2)] {
+    for (start, depth) in [(0, 4), (3, 3), (6, 3), (11, 2), (66, 1), (130, 1)] {
       var sequences = 0
       var open: [[Edit]] = [[]]
       while let edits = open.popLast() {
@@ -45,7 +46,26 @@ import Testing
         }
         if edits.count < depth { open += list.possibleEdits.map { edits + [$0] } }
       }
-      #expect(sequences > 500)
+      #expect(sequences > 250)
+    }
+  }
+
+  /// Edits at the ends and in the middle of full blocks, which are split, and of small ones, which are merged.
+  @Test(arguments: [56, 64, 65, 80, 112, 128, 129])
+  func `every pair of edits around the ends of blocks is right`(count: Int) {
+    let ends = [0, 1, 16, 17, 55, 56, 57, 63, 64, 65, 111, 112, 127, 128, count - 1, count]
+    for first in ends where first <= count {
+      for second in ends where second < count {
+        let list = ModelledBits((2, 4))
+        for offset in 0..<count { list.apply(.insert(offset % 3 == 0, offset)) }
+        list.apply(.insert(true, first))
+        list.apply(.insert(false, second))
+        for _ in 0..<min(50, count - second) { list.apply(.remove(second)) }
+        if let violation = list.violation {
+          Issue.record("\(count), \(first), \(second): \(violation)")
+          return
+        }
+      }
     }
   }
 
@@ -70,6 +90,10 @@ import Testing
     while !list.model.isEmpty {
       list.apply(.remove(random.below(list.model.count)))
       if list.model.count % 5_000 == 0 { #expect(list.tree.violation == nil) }
+      // Small blocks become parts of their neighbors.
+      if list.model.count % 10_000 == 0 {
+        #expect(list.tree.blocks.count <= list.model.count / 12)
+      }
     }
     // The slots of freed nodes are used again.
     for bit in bits { list.apply(.insert(bit, list.model.count)) }
@@ -92,7 +116,10 @@ import Testing
     for round in 0..<300 {
       let word =
         round < 64 ? 1 << UInt64(round) : random.next() & (round % 2 == 0 ? random.next() : ~0)
-      let list = ModelledBits((16, 8), (0..<64).map { word >> UInt64($0) & 1 != 0 })
+      // A new list has blocks of 56 bits. The last 8 bits fill the block.
+      let list = ModelledBits((16, 8), (0..<56).map { word >> UInt64($0) & 1 != 0 })
+      for offset in 56..<64 { list.apply(.insert(word >> UInt64(offset) & 1 != 0, offset)) }
+      #expect(list.tree.blocks.count == 1)
       #expect(list.violation == nil)
     }
   }

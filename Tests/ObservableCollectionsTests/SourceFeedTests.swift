@@ -177,14 +177,16 @@ import Testing
     struct Failure: Error {}
     let feed = makeFeed()
     withTransaction {
+      feed.show(.loading)
       try? withTransaction { () throws(Failure) in
-        feed.publish(.whole([TestElement(1)]))
+        feed.publish(.whole([TestElement(1)]), diagnostics: [.init(code: "slow", message: "")])
         throw Failure()
       }
       feed.show(.failed(SourceError(code: "lost", message: "")))
     }
     #expect(!feed.collection.state.hasLoaded && feed.collection.isEmpty)
     #expect(feed.collection.status.error?.code == "lost")
+    #expect(feed.collection.status.diagnostics == [])
   }
 
   @Test(arguments: 0..<20)

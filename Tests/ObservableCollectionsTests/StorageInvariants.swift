@@ -82,10 +82,9 @@ extension BitTree {
   /// The first violated invariant, or `nil`.
   var violation: String? {
     for block in blocks.array {
-      let bits = UInt64(block.count) == 64 ? block.bits : block.prefix(Int(block.count))
-      if bits != block.bits { return "a block has bits behind its end" }
-      if block.setCount != bits.nonzeroBitCount { return "a block counts wrong" }
-      if block.count < 1 || block.count > 64 { return "a block has \(block.count) bits" }
+      if !(1...64).contains(block.count) { return "a block has \(block.count) bits" }
+      if block.bits >> UInt64(block.count) != 0 { return "a block has bits behind its end" }
+      if block.setCount != block.bits.nonzeroBitCount { return "a block counts wrong" }
     }
     return blocks.violation
   }

@@ -27,7 +27,7 @@ extension Changeset {
   ///   - depart: A closure that is called for each deleted and moved element, by descending offset before the change.
   ///     The number of a move is its position in ``moves``. A deletion has none.
   ///   - arrive: A closure that is called for each inserted and moved element, by ascending offset after the change.
-  /// - Complexity: O(k log k) for k moves.
+  /// - Complexity: O(*k* + *m* log *m*) for *k* operations, *m* of them moves.
   @inlinable
   func rearrange(
     depart: (_ offset: Int, _ move: Int?) -> Void, arrive: (_ offset: Int, _ move: Int?) -> Void

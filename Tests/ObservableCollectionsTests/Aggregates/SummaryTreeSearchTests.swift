@@ -17,6 +17,23 @@ import Testing
     }
   }
 
+  @Test func `the first prefix of each length is found in trees of all sizes`() {
+    for count in 0..<200 {
+      var random = SeededGenerator(seed: UInt64(count))
+      let lists = (0..<count).map { number in Array(repeating: number, count: random.below(4)) }
+      let tree = SummaryTree(leafLimit: 3, fanLimit: 4, lists, empty: [], combine: +)
+      for length in [0, 1, 7, count, 2 * count, 4 * count] {
+        let found = tree.firstPrefix { $0.count > length }
+        let expected = lists.indices.first { lists[...$0].joined().count > length }
+        #expect(found?.offset == expected)
+        if let found {
+          #expect(found.before == Array(lists[..<found.offset].joined()))
+          #expect(found.value == lists[found.offset])
+        }
+      }
+    }
+  }
+
   @Test func `a replaced value is returned`() {
     let tree = SummaryTree(Array(0..<1_000), empty: 0) { $0 + $1 }
     #expect(tree.replace(at: 700, with: 5) == 700)

@@ -98,12 +98,14 @@ struct FlatMapOperator<Parent: Differentiable & Sendable, Child: Differentiable 
     var (elements, origins, newLengths): ([Child], [Origin], [Int]) = ([], [], [])
     for (offset, origin) in changeset.elementOrigins(oldCount: lengths.count).enumerated() {
       let block = origin.offset < 0 ? 0..<0 : starts[origin.offset]..<starts[origin.offset + 1]
-      var (family, difference) = (Array(old[block]), Changeset.empty)
-      if origin.offset < 0 || origin.isUpdated {
-        let new = children(after[offset])
-        difference = Changeset(from: family, to: new)
-        family = new
+      if origin.offset >= 0, !origin.isUpdated {
+        elements += old[block]
+        origins += block.map { Origin(offset: $0, isUpdated: false) }
+        newLengths.append(block.count)
+        continue
       }
+      let family = children(after[offset])
+      let difference = Changeset(from: old[block], to: family)
       elements += family
       origins += difference.elementOrigins(oldCount: block.count).map { child in
         let offset = child.offset < 0 ? -1 : block.lowerBound + child.offset

@@ -118,7 +118,7 @@ where Element.DifferenceIdentifier: Sendable {
     var toggled: [UInt32]? = []
     if let parameter, parameter.isSet { toggled = readExpansion(parameter.value) }
     let changeset = input.change?.changeset ?? .empty
-    if let toggled, changeset.changeCount <= max(4, forest.source.count / 32),
+    if let toggled, !changeset.isLarge(forCount: forest.source.count),
       toggled.count <= max(4, forest.source.count / 4), keepsIdentities(changeset)
     {
       follow(changeset, toggling: toggled, output)
