@@ -65,7 +65,7 @@ let package = Package(
       "FileSources",
       [
         "SwappablePrimitives", "Diffing", "ChangeDescriptions", "ObservableCollections",
-        "SwappableSources", "FileWatching",
+        "FileWatching",
       ]),
     // What is the same for all databases.
     module("SQLSources", ["SwappablePrimitives", "Diffing", "ObservableCollections"]),
@@ -88,13 +88,12 @@ let package = Package(
       "Synchronizers",
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions",
-        "ObservableCollections", "SwappableSources",
+        "ObservableCollections",
       ]),
     module(
       "SynchronizerStores",
       [
-        "SwappablePrimitives", "Diffing", "ObservableCollections", "Synchronizers", "FileSources",
-        "SQLiteSources",
+        "SwappablePrimitives", "Diffing", "ObservableCollections", "Synchronizers", "SQLiteSources",
       ]),
     module("ListViews", ["ReactiveSignals", "Diffing", "ObservableCollections"]),
     module(
