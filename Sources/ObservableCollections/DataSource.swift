@@ -35,7 +35,7 @@ extension DataSource {
     return collection.current.state
   }
 
-  /// The newest committed contents.
+  /// The newest contents: those committed last, or for a derived collection, those that it has published last.
   public var snapshot: Snapshot<Element> { contents.state.snapshot }
 
   /// The number of committed elements.

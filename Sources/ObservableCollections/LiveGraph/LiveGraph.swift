@@ -97,7 +97,7 @@ extension DataSource {
   ///
   ///     let prices = JSONFileDataSource<Price>(path: "prices.json").labeled("prices")
   ///
-  /// A source of your own is shown as the `ArrayDataSource` that it feeds, so give it a label.
+  /// A source of your own that uses a ``SourceFeed`` is shown with its type and its location. A label tells two of them apart.
   ///
   /// - Parameter label: The name.
   /// - Returns: This source.

@@ -12,7 +12,7 @@ package import SwappablePrimitives
 /// thread also delivers the commits that an observer or another thread queues meanwhile.
 ///
 /// A commit takes this way: `Node.commit`, `deliver`, `takeNext`, `run`, `propagate` (which computes nodes by
-/// height, and then publishes them), `ObserverList.deliver`, the observers.
+/// height, and then publishes them), the observers in other domains, `ObserverList.deliver`, the observers.
 @usableFromInline
 package final class Domain: @unchecked Sendable {
   // Sendable: the delivering thread, of which there is one at a time, owns `pass`. Access is not checked for

@@ -36,12 +36,14 @@ final class PathPatternSource: DataSource, @unchecked Sendable {
     queue.async { [self] in
       if isStarted { return }
       isStarted = true
+      feed.show(.loading)
       read()
     }
   }
 
   /// Publishes the paths that match now, and those that have gone only just now.
   private func read() {
+    let start = ContinuousClock.now
     var matches = pattern.matches()
     // A directory may have changed before it was watched.
     while watch(matches.directories) { matches = pattern.matches() }
@@ -54,7 +56,8 @@ final class PathPatternSource: DataSource, @unchecked Sendable {
     gone = gone.filter { $0.value > now }
     let paths = (matches.paths + gone.keys).sorted()
     let status = status(of: matches, count: paths.count)
-    feed.publish(.whole(paths), status.state, diagnostics: status.diagnostics)
+    feed.publish(
+      .whole(paths), status.state, diagnostics: status.diagnostics, startedAt: start)
   }
 
   private func status(of matches: PathPattern.Matches, count: Int) -> SourceStatus {
