@@ -111,6 +111,29 @@ private final class HeldTransform: Sendable {
     transform.finishAll()
   }
 
+  @Test func `jobs and errors keep their elements after a long list has become short`() async throws
+  {
+    let (items, transform) = (Items((0..<200).map { TestElement($0) }), HeldTransform())
+    let list = items.mapAsync(concurrency: 200, transform: transform.run)
+    let events = RecordingObserver(list)
+    try await transform.waitForStarts((0..<200).map { TestElement($0) })
+    transform.finish(150, throwing: SourceError(code: "test", message: "no image"))
+    for await status in list.statuses() where !status.diagnostics.isEmpty { break }
+    items.removeSubrange(1..<150)
+    items.removeSubrange(2..<40)
+    await list.flush()
+    let rest = items.snapshot.map(\.id)
+    for id in rest.reversed() where id != 150 { transform.finish(TestElement(id)) }
+    try await events.wait(
+      forContents: rest.filter { $0 != 150 }.map { TestElement($0, 100) })
+    #expect(list.status.diagnostics.count == 1)
+    items.remove(at: 1)
+    await list.flush()
+    #expect(list.status.diagnostics == [])
+    transform.finishAll()
+    try events.check(against: list)
+  }
+
   @Test func `at most as many transforms run as may, also if some are canceled`() async throws {
     let (items, transform) = (Items((1...6).map { TestElement($0) }), HeldTransform())
     let list = items.mapAsync(concurrency: 2, transform: transform.run)

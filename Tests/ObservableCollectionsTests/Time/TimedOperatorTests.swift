@@ -120,6 +120,32 @@ import Testing
     for (recorder, output) in zip(recorders, outputs) { try recorder.check(against: output.list) }
   }
 
+  /// The rows are numbered again then.
+  @Test(arguments: 0..<8)
+  func `each operator equals its model after a long list has become short`(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let (clock, items) = (ManualClock(), Items((0..<400).map { TestElement($0, $0 % 3) }))
+    let outputs = Self.outputs(items, clock)
+    for step in 0..<60 {
+      switch step {
+      case 20: items.removeSubrange(random.below(10)..<390)
+      case 0..<20: items.insert(TestElement(1_000 + step, step % 3), at: random.below(400))
+      default:
+        items.move(from: random.below(items.count), to: random.below(items.count))
+        items[random.below(items.count)].content = random.below(4)
+        items.insert(TestElement(1_000 + step, 2), at: random.below(items.count))
+        items.remove(at: random.below(items.count))
+      }
+      clock.advance(by: .milliseconds(250 * random.below(3)))
+      for (number, output) in outputs.enumerated() {
+        let (shown, expected) = (output.list.snapshot, output.expected())
+        try #require(
+          shown.hasSameContents(as: Snapshot(expected)),
+          "operator \(number), step \(step): \(shown), not \(expected)")
+      }
+    }
+  }
+
   // MARK: expiring
 
   @Test func `elements that are due at once leave in one change`() {

@@ -102,6 +102,9 @@ struct ExpiryOperator<Element: Differentiable & Sendable>: CollectionOperator {
     if let change = input.change {
       follow(change, now, output)
       expire(until: now, output)
+      if let numbers = rows.renumberIfSparse() {
+        shown = RowTree(shown.rows.map { numbers[Int($0)] })
+      }
     }
   }
 

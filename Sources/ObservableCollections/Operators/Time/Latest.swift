@@ -145,6 +145,9 @@ struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Send
     } else {
       follow(change, output)
     }
+    if let numbers = rows.renumberIfSparse() {
+      ranking = RowTree(ranking.rows.map { numbers[Int($0)] })
+    }
   }
 
   @inlinable

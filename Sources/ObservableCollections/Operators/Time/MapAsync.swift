@@ -108,6 +108,10 @@ private struct AsyncMapOperator<
 
   mutating func update(_ output: CollectionDraft<Value>) {
     if let change = input.change { follow(change, output) }
+    if let numbers = rows.renumberIfSparse() {
+      rowsOfJobs = rowsOfJobs.mapValues { numbers[Int($0)] }
+      failures.renumber(numbers)
+    }
     let results = tasks.takeResults()
     if !results.isEmpty { settle(results, output) }
     startWaiting()
@@ -205,6 +209,12 @@ private struct TransformFailures: Sendable {
   mutating func remove(_ row: UInt32) {
     errors[row] = nil
     if latest == row { latest = errors.keys.first }
+  }
+
+  mutating func renumber(_ numbers: [UInt32]) {
+    let renumbered = errors.map { (numbers[Int($0)], $1) }
+    errors = Dictionary(uniqueKeysWithValues: renumbered)
+    latest = latest.map { numbers[Int($0)] }
   }
 
   /// One diagnostic for all errors, or `nil` if there is none.
