@@ -81,9 +81,11 @@ private struct WatchSession {
   func observe(_ source: any DataSource<JSONElement>) -> [Disposable] {
     [
       shown.observe(on: .queue(printer.queue)) { [printer] in printer.print($0) },
-      shown.observeStatus { [printer, container] in printer.post($0, container.refusedChange) },
-      container.pendingChange.observe { [printer, container] in
-        printer.post(container.status, $0)
+      shown.observeStatus { [printer, container] in
+        printer.post($0) { container.refusedChange }
+      },
+      container.pendingChange.observe { [printer, container] _ in
+        printer.post(container.status) { container.refusedChange }
       },
     ] + container.observeRefusals(of: source, printer)
   }
@@ -173,7 +175,7 @@ extension SwappableContainer<JSONElement> {
     of source: (any DataSource<JSONElement>)?, _ printer: EventPrinter
   ) -> [Disposable] {
     guard let guarded = source as? ChangeGuard<JSONElement>.Source else { return [] }
-    return [guarded.pendingChange.observe { _ in printer.post(self.status, self.refusedChange) }]
+    return [guarded.pendingChange.observe { _ in printer.post(self.status) { self.refusedChange } }]
   }
 }
 

@@ -64,11 +64,15 @@ final class EventPrinter: @unchecked Sendable {
 
   /// Prints a status after all pending events, if it differs from the last one.
   ///
-  /// - Parameter pending: The change that a guard has refused. The state is then `held`, unless the
-  ///   source has failed.
-  func post(_ status: SourceStatus, _ pending: ChangeGuard<JSONElement>.PendingChange?) {
+  /// - Parameter pending: A closure that returns the change that a guard has refused. The state is then `held`, unless
+  ///   the source has failed. The closure is called when the status is printed: several threads post statuses, so an
+  ///   older change could follow a newer one.
+  func post(
+    _ status: SourceStatus,
+    _ pending: @escaping @Sendable () -> ChangeGuard<JSONElement>.PendingChange?
+  ) {
     afterPendingEvents { [self] in
-      let held = status.error == nil ? pending : nil
+      let held = status.error == nil ? pending() : nil
       let new = ShownStatus(status, heldFor: held?.reason)
       guard new != shown else { return }
       shown = new
