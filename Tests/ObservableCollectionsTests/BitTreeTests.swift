@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test func `a queue of bits is right, and its nodes are too`() {
-    let tree = BitTree(leafLimit: 4, fanLimit: 4, count: 500) { $0 % 3 == 0 }
+    var tree = BitTree(leafLimit: 4, fanLimit: 4, count: 500) { $0 % 3 == 0 }
     for step in 0..<2_000 {
       tree.insert(tree.remove(at: 0), at: tree.count)
       #expect(tree.violation == nil, "step \(step)")
@@ -137,9 +137,13 @@ import Testing
   @Test func `an offset or a rank that is out of range is a programmer's error`() async {
     await #expect(processExitsWith: .failure) { _ = BitTree(count: 3) { _ in true }[3] }
     await #expect(processExitsWith: .failure) {
-      BitTree(count: 3) { _ in true }.insert(true, at: 4)
+      var tree = BitTree(count: 3) { _ in true }
+      tree.insert(true, at: 4)
     }
-    await #expect(processExitsWith: .failure) { BitTree(count: 3) { _ in true }.remove(at: -1) }
+    await #expect(processExitsWith: .failure) {
+      var tree = BitTree(count: 3) { _ in true }
+      tree.remove(at: -1)
+    }
     await #expect(processExitsWith: .failure) { _ = BitTree(count: 3) { _ in true }.rank(of: 4) }
     await #expect(processExitsWith: .failure) { _ = BitTree(count: 3) { _ in true }.select(3) }
   }
@@ -153,7 +157,7 @@ private enum Edit {
 
 /// A tree of bits and the array that it must equal.
 private final class ModelledBits {
-  let tree: BitTree
+  var tree: BitTree
   var model: [Bool]
 
   init(_ limits: (Int, Int), _ bits: [Bool] = []) {

@@ -187,7 +187,7 @@ import Testing
 }
 
 /// A sort that tells how many numbers of rows it uses.
-private struct ObservedSort: CollectionOperator {
+private struct ObservedSort: ~Copyable, CollectionOperator {
   var sort: SortOperator<TestElement, Int>
   let rowCount: Shared<Int>
 

@@ -184,9 +184,9 @@ import Testing
 
   /// A list of offsets would be shifted from the place of the edit to its end.
   @Test func `an edit at the front leaves nearly all of the index of a filter and of a sort`() {
-    let bits = BitTree(count: 100_000) { $0 % 3 == 0 }
-    let rows = RowTree((0..<100_000).map { UInt32($0) })
-    func words<Word: FixedWidthInteger>(_ arena: NodeArena<Word>) -> [Word] {
+    var bits = BitTree(count: 100_000) { $0 % 3 == 0 }
+    var rows = RowTree((0..<100_000).map { UInt32($0) })
+    func words(_ arena: borrowing NodeArena) -> [Int32] {
       Array(UnsafeBufferPointer(start: arena.words, count: arena.usedCount * arena.stride))
     }
     func changeCount<Word: Equatable>(_ before: [Word], _ after: [Word]) -> Int {

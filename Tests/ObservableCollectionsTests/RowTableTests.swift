@@ -26,7 +26,7 @@ import Testing
     var model: [UInt32: Int] = [:]
     do {
       let start = random.below(40)
-      let values = RowTable((0..<start).map { Counted($0, living) })
+      var values = RowTable((0..<start).map { Counted($0, living) })
       for row in 0..<start { model[UInt32(row)] = row }
       for step in 0..<300 {
         switch random.below(5) {

@@ -4,25 +4,14 @@ import Diffing
 // The invariants of the structures of operators.
 
 extension RowTree {
-  /// The first violated invariant, or `nil`.
-  var violation: String? { Self.violation(of: [self]) }
-
-  /// The first violated invariant of all lists that share memory, or `nil`.
-  static func violation(of lists: [RowTree]) -> String? {
+  /// The first violated invariant of a list that does not share its memory, or `nil`.
+  var violation: String? {
     var nodeCount = 0
-    for list in lists {
-      if let violation = list.violation(&nodeCount) { return violation }
-    }
-    guard let storage = lists.first?.storage else { return nil }
-    if nodeCount != storage.nodes.nodeCount {
-      return "\(storage.nodes.nodeCount) nodes are in use, not \(nodeCount)"
-    }
-    let placed = (0..<storage.leavesCapacity).count { storage.leaves[$0] >= 0 }
-    let count = lists.reduce(0) { $0 + $1.count }
-    return placed == count ? nil : "\(placed) rows have a leaf, not \(count)"
+    return violation(&nodeCount) ?? storage.violation(nodes: nodeCount, rows: count)
   }
 
-  private func violation(_ nodeCount: inout Int) -> String? {
+  /// The first violated invariant of a list and its nodes, which are counted, or `nil`.
+  func violation(_ nodeCount: inout Int) -> String? {
     func visit(_ slot: Int, level: Int) -> (count: Int, first: Int32, violation: String?) {
       nodeCount += 1
       let node = self.node(slot)
@@ -34,7 +23,6 @@ extension RowTree {
         {
           return (0, 0, "the leaf of row \(node.rows[position]) is wrong")
         }
-        if node.listNumber != number { return (0, 0, "a leaf has the number of another list") }
         for position in node.count..<RowNode.rowCapacity where node.rows[position] != RowNode.noRow
         {
           return (0, 0, "a leaf has rows behind its end")
@@ -76,6 +64,15 @@ extension RowTree {
 
   /// The number of bytes of memory that the list takes.
   var byteCount: Int { storage.byteCount }
+}
+
+extension RowStorage {
+  /// The first difference from the numbers of nodes and rows that are in use, or `nil`.
+  func violation(nodes nodeCount: Int, rows rowCount: Int) -> String? {
+    if nodeCount != nodes.nodeCount { return "\(nodes.nodeCount) nodes are in use, not \(nodeCount)" }
+    let placed = (0..<leavesCapacity).count { leaves[$0] >= 0 }
+    return placed == rowCount ? nil : "\(placed) rows have a leaf, not \(rowCount)"
+  }
 }
 
 extension BitTree {

@@ -61,7 +61,7 @@ import Testing
 
   @Test func `a list that grows at random and shrinks to nothing is right`() {
     var random = SeededGenerator(seed: 1)
-    let tree = SummaryTree([], empty: 0) { $0 &+ $1 }
+    var tree = SummaryTree([], empty: 0) { $0 &+ $1 }
     var sum = 0
     for value in 0..<30_000 {
       tree.insert(value, at: random.below(value + 1))
@@ -83,7 +83,7 @@ import Testing
     var random = SeededGenerator(seed: 2)
     for (count, limit) in [(100, 40), (10_000, 90), (100_000, 110)] {
       var calls = 0
-      let tree = SummaryTree(0..<count, empty: .min) { one, other in
+      var tree = SummaryTree(0..<count, empty: .min) { one, other in
         calls += 1
         return max(one, other)
       }
@@ -129,7 +129,7 @@ import Testing
     final class Token {}
     weak var first: Token?
     weak var second: Token?
-    let tree = SummaryTree(leafLimit: 2, fanLimit: 4, [], empty: [Token]()) { $0 + $1 }
+    var tree = SummaryTree(leafLimit: 2, fanLimit: 4, [], empty: [Token]()) { $0 + $1 }
     for _ in 0..<20 { tree.insert([Token()], at: 0) }
     do {
       let tokens = [Token(), Token()]
@@ -153,7 +153,7 @@ private enum Edit {
 
 /// A tree that joins arrays, and the array that it must equal.
 private final class ModelledSummary {
-  let tree: SummaryTree<[Int]>
+  var tree: SummaryTree<[Int]>
   var model: [Int]
 
   init(_ limits: (Int, Int), _ values: [Int] = []) {

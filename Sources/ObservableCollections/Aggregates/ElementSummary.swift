@@ -2,14 +2,12 @@ public import Diffing
 
 /// A value of each element of a collection, and the combination of all of them.
 @usableFromInline
-package final class ElementSummary<Value: Sendable>: @unchecked Sendable {
-  // Sendable: an operator or a feed owns the values, and only one thread at a time calls the owner.
-
+package struct ElementSummary<Value: Sendable>: ~Copyable, Sendable {
   @usableFromInline package typealias Combine = @Sendable (Value, Value) -> Value
 
   @usableFromInline let empty: Value
   @usableFromInline let combine: Combine
-  @exclusivity(unchecked) @usableFromInline var tree: SummaryTree<Value>
+  @usableFromInline var tree: SummaryTree<Value>
 
   /// Creates the values of an empty collection.
   ///
@@ -33,7 +31,7 @@ package final class ElementSummary<Value: Sendable>: @unchecked Sendable {
   ///
   /// - Complexity: O(*n*) for the new values.
   @inlinable
-  package func replaceAll(with values: [Value]) {
+  package mutating func replaceAll(with values: [Value]) {
     tree = SummaryTree(values, empty: empty, combine: combine)
   }
 
@@ -47,7 +45,7 @@ package final class ElementSummary<Value: Sendable>: @unchecked Sendable {
   ///   - added: A closure that receives each new value.
   /// - Complexity: O(*k* log *n*) for *k* changed elements.
   @inlinable
-  func follow<Element>(
+  mutating func follow<Element>(
     _ change: CollectionChange<Element>, _ value: (Element) -> Value,
     removed: (Value) -> Void, added: (Value) -> Void
   ) {
@@ -65,7 +63,7 @@ package final class ElementSummary<Value: Sendable>: @unchecked Sendable {
   ///   - added: A closure that receives each new value.
   /// - Complexity: O(*k* log *n*) for *k* changed elements.
   @inlinable
-  package func follow(
+  package mutating func follow(
     _ changeset: Changeset, _ value: (Int) -> Value,
     removed: (Value) -> Void = { _ in }, added: (Value) -> Void = { _ in }
   ) {
@@ -91,7 +89,7 @@ package final class ElementSummary<Value: Sendable>: @unchecked Sendable {
 
   /// Creates the tree again, with the values of the elements that were kept.
   @inlinable
-  func rebuild(
+  mutating func rebuild(
     _ changeset: Changeset, _ value: (Int) -> Value,
     removed: (Value) -> Void, added: (Value) -> Void
   ) {

@@ -94,7 +94,7 @@ extension LiveAggregates {
 @usableFromInline
 struct SumOperator<
   Element: Differentiable & Sendable, Accumulator: ExactAccumulator, Value: Equatable & Sendable
->: PropertyOperator {
+>: ~Copyable, PropertyOperator {
   @usableFromInline typealias Number = Accumulator.Number
 
   @usableFromInline let input: CollectionInput<Element>
@@ -102,7 +102,7 @@ struct SumOperator<
   @usableFromInline let result: @Sendable (_ sum: Accumulator, _ count: Int) -> Value
   @usableFromInline var sum: Accumulator
   /// The numbers of the elements. Their combination is not used.
-  @usableFromInline let numbers: ElementSummary<Number>
+  @usableFromInline var numbers: ElementSummary<Number>
 
   @inlinable
   init(

@@ -179,7 +179,7 @@ extension LiveAggregates {
   func summary<Part: Sendable, Value: Sendable>(
     empty: Part, _ part: @escaping @Sendable (Element) -> Part,
     _ combine: @escaping @Sendable (Part, Part) -> Part,
-    result: @escaping @Sendable (ElementSummary<Part>, Snapshot<Element>) -> Value,
+    result: @escaping @Sendable (borrowing ElementSummary<Part>, Snapshot<Element>) -> Value,
     areEqual: @escaping @Sendable (Value, Value) -> Bool
   ) -> ReadOnlyProperty<Value> {
     ReadOnlyProperty { inputs in
@@ -231,19 +231,20 @@ struct SnapshotOperator<Element: Differentiable & Sendable, Value: Sendable>: Pr
 /// An aggregate that combines a value of each element.
 @usableFromInline
 struct SummaryOperator<Element: Differentiable & Sendable, Part: Sendable, Value: Sendable>:
-  PropertyOperator
+  ~Copyable, PropertyOperator
 {
   @usableFromInline let input: CollectionInput<Element>
   @usableFromInline let part: @Sendable (Element) -> Part
-  @usableFromInline let parts: ElementSummary<Part>
-  @usableFromInline let result: @Sendable (ElementSummary<Part>, Snapshot<Element>) -> Value
+  @usableFromInline var parts: ElementSummary<Part>
+  @usableFromInline let result:
+    @Sendable (borrowing ElementSummary<Part>, Snapshot<Element>) -> Value
   @usableFromInline let areValuesEqual: @Sendable (Value, Value) -> Bool
 
   @inlinable
   init(
     input: CollectionInput<Element>, part: @escaping @Sendable (Element) -> Part,
-    parts: ElementSummary<Part>,
-    result: @escaping @Sendable (ElementSummary<Part>, Snapshot<Element>) -> Value,
+    parts: consuming ElementSummary<Part>,
+    result: @escaping @Sendable (borrowing ElementSummary<Part>, Snapshot<Element>) -> Value,
     areValuesEqual: @escaping @Sendable (Value, Value) -> Bool
   ) {
     self.input = input
@@ -254,13 +255,13 @@ struct SummaryOperator<Element: Differentiable & Sendable, Part: Sendable, Value
   }
 
   @inlinable
-  func start() -> Value {
+  mutating func start() -> Value {
     parts.replaceAll(with: input.snapshot.map(part))
     return result(parts, input.snapshot)
   }
 
   @inlinable
-  func update() -> Value {
+  mutating func update() -> Value {
     if let change = input.change {
       parts.follow(change, part, removed: { _ in }, added: { _ in })
     }

@@ -20,7 +20,7 @@ public import ReactiveSignals
 ///
 /// For a value that is combined from the elements of one collection, `aggregate(empty:value:combine:)` of
 /// ``LiveAggregates`` is simpler.
-public protocol PropertyOperator<Value>: Sendable {
+public protocol PropertyOperator<Value>: ~Copyable, Sendable {
   /// The type of the value.
   associatedtype Value: Sendable
 
@@ -41,13 +41,13 @@ public protocol PropertyOperator<Value>: Sendable {
   func areEqual(_ old: Value, _ new: Value) -> Bool
 }
 
-extension PropertyOperator {
+extension PropertyOperator where Self: ~Copyable {
   /// Returns `false`.
   @inlinable
   public func areEqual(_ old: Value, _ new: Value) -> Bool { false }
 }
 
-extension PropertyOperator where Value: Equatable {
+extension PropertyOperator where Self: ~Copyable, Value: Equatable {
   /// Returns whether both values are equal, or both differ from themselves.
   @inlinable
   public func areEqual(_ old: Value, _ new: Value) -> Bool {
@@ -72,7 +72,7 @@ extension ReadOnlyProperty {
   ///
   /// - Parameter makeOperator: A closure that adds the inputs and creates the operator.
   @inlinable
-  public init<Operator: PropertyOperator>(
+  public init<Operator: PropertyOperator & ~Copyable>(
     _ makeOperator: (OperatorInputs) -> Operator
   ) where Operator.Value == Value {
     let inputs = OperatorInputs()
@@ -83,25 +83,28 @@ extension ReadOnlyProperty {
 extension OperatorInputs {
   /// Creates the property that an operator derives from the inputs.
   @inlinable
-  func property<Operator: PropertyOperator>(
-    by wrapped: Operator
+  func property<Operator: PropertyOperator & ~Copyable>(
+    by wrapped: consuming Operator
   ) -> ReadOnlyProperty<Operator.Value> {
     connect()
     let run = PropertyOperatorKernel(wrapped, inputs)
     let node = Node(
-      over: inputs, remembers: true, composesSteps: true, type: Operator.self, run.compute)
+      over: inputs, remembers: true, composesSteps: true,
+      type: PropertyOperatorKernel<Operator>.self, run.compute)
     return ReadOnlyProperty(derived: Signal(node, upstream: sources))
   }
 }
 
 /// An operator with its inputs: it computes the values of a derived property.
 @usableFromInline
-final class PropertyOperatorKernel<Operator: PropertyOperator> {
+final class PropertyOperatorKernel<Operator: PropertyOperator & ~Copyable>: NodeCreator {
+  package static var name: String { String(describing: Operator.self) }
+
   @usableFromInline let inputs: [NodeInput]
   @exclusivity(unchecked) @usableFromInline var wrapped: Operator
 
   @inlinable
-  init(_ wrapped: Operator, _ inputs: [NodeInput]) {
+  init(_ wrapped: consuming Operator, _ inputs: [NodeInput]) {
     self.wrapped = wrapped
     self.inputs = inputs
   }

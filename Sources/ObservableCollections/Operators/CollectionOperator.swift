@@ -16,7 +16,7 @@ public import ReactiveSignals
 /// An element that is moved or updated in an input should be moved or updated in the output, rather than
 /// deleted and inserted. The draft finds an element that is removed at one place and inserted at another,
 /// and reports it as moved. Elements that did not change should not be computed again.
-public protocol CollectionOperator<Output>: Sendable {
+public protocol CollectionOperator<Output>: ~Copyable, Sendable {
   /// The type of the elements of the output.
   associatedtype Output: Differentiable & Sendable
 
@@ -41,7 +41,7 @@ extension DataSource {
   ///
   /// - Parameter makeOperator: A closure that creates the operator.
   @inlinable
-  public func transformed<Operator: CollectionOperator>(
+  public func transformed<Operator: CollectionOperator & ~Copyable>(
     by makeOperator: (CollectionInput<Element>) -> Operator
   ) -> LiveCollection<Operator.Output> {
     LiveCollection { makeOperator($0.collection(self)) }
@@ -185,13 +185,14 @@ public final class OperatorInputs {
 
   /// Creates the collection that an operator derives from the inputs.
   @inlinable
-  func collection<Operator: CollectionOperator>(
-    by wrapped: Operator
+  func collection<Operator: CollectionOperator & ~Copyable>(
+    by wrapped: consuming Operator
   ) -> (node: Node, upstream: [any AnyObject & Sendable]) {
     connect()
     let run = OperatorKernel(wrapped, inputs, collections)
     let node = Node(
-      over: inputs, remembers: true, composesSteps: true, type: Operator.self, parts: parts,
+      over: inputs, remembers: true, composesSteps: true, type: OperatorKernel<Operator>.self,
+      parts: parts,
       run.compute)
     return (node, sources)
   }
@@ -229,8 +230,10 @@ extension [StatusInput] {
 
 /// An operator with its inputs: it computes the updates of a derived collection.
 @usableFromInline
-final class OperatorKernel<Operator: CollectionOperator> {
+final class OperatorKernel<Operator: CollectionOperator & ~Copyable>: NodeCreator {
   @usableFromInline typealias Output = Operator.Output
+
+  package static var name: String { String(describing: Operator.self) }
 
   @usableFromInline let inputs: [NodeInput]
   @usableFromInline let collections: [StatusInput]
@@ -240,7 +243,7 @@ final class OperatorKernel<Operator: CollectionOperator> {
 
   @inlinable
   init(
-    _ wrapped: Operator, _ inputs: [NodeInput], _ collections: [StatusInput]
+    _ wrapped: consuming Operator, _ inputs: [NodeInput], _ collections: [StatusInput]
   ) {
     self.wrapped = wrapped
     self.inputs = inputs
@@ -319,7 +322,7 @@ extension LiveCollection {
   ///
   /// - Parameter makeOperator: A closure that adds the inputs and creates the operator.
   @inlinable
-  public convenience init<Operator: CollectionOperator>(
+  public convenience init<Operator: CollectionOperator & ~Copyable>(
     _ makeOperator: (OperatorInputs) -> Operator
   ) where Operator.Output == Element {
     let inputs = OperatorInputs()

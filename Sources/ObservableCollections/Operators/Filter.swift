@@ -41,7 +41,7 @@ extension DataSource {
 /// An operator that keeps the transformed elements for which a closure returns a value.
 @usableFromInline
 struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable & Sendable>:
-  CollectionOperator
+  ~Copyable, CollectionOperator
 {
   @usableFromInline let input: CollectionInput<Input>
   @usableFromInline var transform: @Sendable (Input) -> Output?

@@ -5,7 +5,7 @@ public import Diffing
 /// The number of an element, its *row*, stays the same while the element is moved or updated. An operator uses it where it
 /// keeps elements in another order.
 @usableFromInline
-struct InputRows<Value: Sendable>: Sendable {
+struct InputRows<Value: Sendable>: ~Copyable, Sendable {
   @usableFromInline var values: RowTable<Value>
   /// The rows in the order of the input.
   @usableFromInline var order: RowTree
@@ -22,7 +22,7 @@ struct InputRows<Value: Sendable>: Sendable {
   /// Accesses the value of a row.
   @inlinable subscript(row: UInt32) -> Value {
     get { values[row] }
-    nonmutating set { values[row] = newValue }
+    set { values[row] = newValue }
   }
 
   /// Follows a change of the input. The values of updated elements stay as they are.

@@ -26,7 +26,7 @@ struct KeyChange<Element: Differentiable & Sendable, Key: Hashable> {
 
   /// Returns whether visiting all rows takes less time than following each operation.
   @inlinable
-  func isLarge(_ rows: RowsByKey<Key>) -> Bool {
+  func isLarge(_ rows: borrowing RowsByKey<Key>) -> Bool {
     changeset.isLarge(forCount: rows.count)
   }
 }
@@ -40,7 +40,9 @@ extension RowsByKey {
   ///
   /// - Complexity: O(*n*)
   @inlinable
-  func replace<Element>(by change: KeyChange<Element, Key>?) -> [(origin: Origin, keepsKey: Bool)] {
+  mutating func replace<Element>(by change: KeyChange<Element, Key>?) -> [(
+    origin: Origin, keepsKey: Bool
+  )] {
     guard let change else {
       return (0..<count).map { (Origin(offset: $0, isUpdated: false), true) }
     }

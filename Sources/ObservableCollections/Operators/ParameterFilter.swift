@@ -61,7 +61,7 @@ public enum FilterEffect: Sendable {
 /// An operator that keeps the elements that satisfy a predicate with a parameter.
 @usableFromInline
 struct ParameterFilterOperator<Element: Differentiable & Sendable, Value: Sendable>:
-  CollectionOperator
+  ~Copyable, CollectionOperator
 {
   @usableFromInline let parameter: PropertyInput<Value>
   @usableFromInline let effect: @Sendable (Value, Value) -> FilterEffect
@@ -136,18 +136,17 @@ struct ParameterFilterOperator<Element: Differentiable & Sendable, Value: Sendab
   /// Follows a change of the parameter after which fewer elements may pass.
   @inlinable
   mutating func testOutput(_ output: CollectionDraft<Element>) {
-    let passes = filter.passes
     var deletions: [Int] = []
     var rank = 0
     for element in output.snapshot {
       if !isIncluded(element, value) { deletions.append(rank) }
       rank += 1
     }
-    if deletions.count > passes.count / 64 {
-      let passed = passes.array
+    if deletions.count > filter.passes.count / 64 {
+      let passed = filter.passes.array
       var next = 0
       rank = -1
-      filter.passes = BitTree(count: passes.count) { offset in
+      filter.passes = BitTree(count: passed.count) { offset in
         if !passed[offset] { return false }
         rank += 1
         guard next < deletions.count, deletions[next] == rank else { return true }
@@ -155,7 +154,9 @@ struct ParameterFilterOperator<Element: Differentiable & Sendable, Value: Sendab
         return false
       }
     } else {
-      for rank in deletions.reversed() { passes.set(false, at: passes.select(rank)) }
+      for rank in deletions.reversed() {
+        filter.passes.set(false, at: filter.passes.select(rank))
+      }
     }
     output.apply(Changeset(deletions: deletions))
   }

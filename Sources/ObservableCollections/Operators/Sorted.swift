@@ -86,7 +86,9 @@ extension DataSource where Element: Comparable {
 
 /// An operator that keeps its output sorted by keys of the elements.
 @usableFromInline
-struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: CollectionOperator {
+struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: ~Copyable,
+  CollectionOperator
+{
   @usableFromInline let input: CollectionInput<Element>
   /// The order of the keys.
   @usableFromInline var order: ElementOrder<Key>
@@ -198,13 +200,15 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
   @inlinable
   @discardableResult
   mutating func place(_ row: UInt32) -> Int {
-    let (rows, order, new) = (rows, order, rows[row])
-    return sorted.insert(row) { other in
+    let new = rows[row]
+    let place = sorted.place { other in
       let key = rows[other]
       if order.precedes(new, key) { return true }
       if order.precedes(key, new) { return false }
       return rows.order.isBefore(row, other)
     }
+    sorted.insert(row, at: place)
+    return place.offset
   }
 
   @inlinable

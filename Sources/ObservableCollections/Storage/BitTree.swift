@@ -3,14 +3,11 @@
 /// A filter stores in it which elements of the input pass: the offset of an element in the output is the
 /// number of set bits before its offset in the input.
 ///
-/// The bits are in blocks of up to 64. A ``SummaryTree`` adds up how many bits, and set bits, the blocks have. The list has
-/// one owner, which must not copy it. As built or grown, it takes
-/// 0.3 to 0.8 bytes per bit, and after random removals about 1.
+/// The bits are in blocks of up to 64. A ``SummaryTree`` adds up how many bits, and set bits, the blocks have. As built or
+/// grown, the list takes 0.3 to 0.8 bytes per bit, and after random removals about 1.
 @usableFromInline
-package final class BitTree: @unchecked Sendable {
-  // Sendable: an operator owns the tree, and only one thread at a time calls an operator.
-
-  let blocks: SummaryTree<BitBlock>
+package struct BitTree: ~Copyable, Sendable {
+  var blocks: SummaryTree<BitBlock>
 
   /// Creates a list of bits.
   ///
@@ -19,7 +16,7 @@ package final class BitTree: @unchecked Sendable {
   ///   - bit: A closure that returns the bit at an offset. It is called once for each offset, in ascending order.
   /// - Complexity: O(*n*)
   @usableFromInline
-  package convenience init(count: Int = 0, _ bit: (Int) -> Bool = { _ in false }) {
+  package init(count: Int = 0, _ bit: (Int) -> Bool = { _ in false }) {
     self.init(leafLimit: 16, fanLimit: 8, count: count, bit)
   }
 
@@ -126,7 +123,7 @@ package final class BitTree: @unchecked Sendable {
   ///
   /// - Complexity: O(log *n*)
   @usableFromInline
-  package func set(_ bit: Bool, at offset: Int) {
+  package mutating func set(_ bit: Bool, at offset: Int) {
     let found = block(at: offset)
     var block = found.block
     if block[found.position] == bit { return }
@@ -140,7 +137,7 @@ package final class BitTree: @unchecked Sendable {
   /// - Parameter offset: An offset in `0...count`.
   /// - Complexity: O(log *n*)
   @usableFromInline
-  package func insert(_ bit: Bool, at offset: Int) {
+  package mutating func insert(_ bit: Bool, at offset: Int) {
     precondition(offset >= 0 && offset <= count, "offset \(offset) is out of range 0...\(count)")
     if count == 0 { blocks.insert(BitBlock(), at: 0) }
     guard let found = blocks.firstPrefix(where: { $0.count >= offset }) else {
@@ -168,7 +165,7 @@ package final class BitTree: @unchecked Sendable {
   /// - Complexity: O(log *n*)
   @usableFromInline
   @discardableResult
-  package func remove(at offset: Int) -> Bool {
+  package mutating func remove(at offset: Int) -> Bool {
     var (number, block, position, _) = block(at: offset)
     let bit = block.remove(at: position)
     if block.count == 0 {

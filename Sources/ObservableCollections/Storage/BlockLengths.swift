@@ -5,77 +5,76 @@ public import Diffing
 /// Usually, all blocks have one length, for example if each order has one customer. Then nothing is stored for a block. The
 /// first other length takes O(*n*).
 @usableFromInline
-final class BlockLengths: @unchecked Sendable {
-  // Sendable: an operator owns the lengths, and only one thread at a time calls an operator.
-
+struct BlockLengths: ~Copyable, Sendable {
   /// The number of blocks.
-  @exclusivity(unchecked) @usableFromInline private(set) var count: Int
-  /// The length of all blocks if there is no tree.
-  @exclusivity(unchecked) private var length: Int
-  /// The length of each block, if they are different or have been.
-  @exclusivity(unchecked) private var tree: SummaryTree<Int32>?
+  @usableFromInline private(set) var count: Int
+  /// The length of all blocks, or `nil` if they are different or have been.
+  private var length: Int?
+  /// The length of each block, if there is no length of all.
+  private var tree: SummaryTree<Int32>
 
   @usableFromInline
   init(lengths: [Int]) {
-    (count, length) = (lengths.count, lengths.first ?? 0)
-    if lengths.contains(where: { $0 != length }) { tree = Self.makeTree(lengths) }
+    let first = lengths.first ?? 0
+    let isUniform = lengths.allSatisfy { $0 == first }
+    (count, length) = (lengths.count, isUniform ? first : nil)
+    tree = Self.makeTree(isUniform ? [] : lengths)
   }
 
-  private static func makeTree(_ lengths: some Collection<Int>) -> SummaryTree<Int32> {
+  private static func makeTree(_ lengths: [Int]) -> SummaryTree<Int32> {
     SummaryTree(lengths.map { Int32($0) }, empty: 0) { $0 + $1 }
   }
 
   /// The number of elements in the output.
-  @usableFromInline var total: Int { tree.map { Int($0.total) } ?? count * length }
+  @usableFromInline var total: Int { length.map { count * $0 } ?? Int(tree.total) }
 
   /// Returns the range of a block in the output.
   ///
   /// - Complexity: O(log *n*)
   @usableFromInline
   func block(at offset: Int) -> Range<Int> {
-    if let tree {
-      let start = Int(tree.summary(before: offset))
-      return start..<start + Int(tree[offset])
-    }
     precondition(offset >= 0 && offset < count, "offset \(offset) is out of range 0..<\(count)")
-    return offset * length..<(offset + 1) * length
+    if let length { return offset * length..<(offset + 1) * length }
+    let start = Int(tree.summary(before: offset))
+    return start..<start + Int(tree[offset])
   }
 
-  /// Returns the tree if there is one, or if a block has another length than the others.
-  private func tree(with length: Int) -> SummaryTree<Int32>? {
-    if tree == nil, length != self.length {
-      tree = Self.makeTree(repeatElement(self.length, count: count))
-    }
-    return tree
+  /// Stores the length of each block if one of them gets another length than the others.
+  private mutating func prepare(for newLength: Int) {
+    guard let length, newLength != length else { return }
+    tree = Self.makeTree(Array(repeating: length, count: count))
+    self.length = nil
   }
 
   /// Inserts a block of a length, and returns its start in the output.
   @usableFromInline
-  func insertBlock(_ length: Int, at offset: Int) -> Int {
-    if count == 0 { (self.length, tree) = (length, nil) }
+  mutating func insertBlock(_ newLength: Int, at offset: Int) -> Int {
+    if count == 0 { length = newLength }
+    prepare(for: newLength)
     defer { count += 1 }
-    guard let tree = tree(with: length) else { return offset * length }
+    if let length { return offset * length }
     let start = Int(tree.summary(before: offset))
-    tree.insert(Int32(length), at: offset)
+    tree.insert(Int32(newLength), at: offset)
     return start
   }
 
   /// Removes a block.
   @usableFromInline
-  func remove(at offset: Int) {
-    tree?.remove(at: offset)
+  mutating func remove(at offset: Int) {
+    if length == nil { tree.remove(at: offset) }
     count -= 1
   }
 
   /// Replaces the length of a block.
   @usableFromInline
-  func setLength(_ length: Int, at offset: Int) {
-    tree(with: length)?.replace(at: offset, with: Int32(length))
+  mutating func setLength(_ newLength: Int, at offset: Int) {
+    prepare(for: newLength)
+    if length == nil { tree.replace(at: offset, with: Int32(newLength)) }
   }
 
   /// Moves a block, and returns the change of the output.
   @usableFromInline
-  func moveBlock(from source: Int, to destination: Int) -> Changeset {
+  mutating func moveBlock(from source: Int, to destination: Int) -> Changeset {
     let block = block(at: source)
     remove(at: source)
     return .moving(block, to: insertBlock(block.count, at: destination))
@@ -85,7 +84,7 @@ final class BlockLengths: @unchecked Sendable {
   ///
   /// - Complexity: O(*n*)
   @usableFromInline var starts: [Int] {
-    guard let tree else { return (0..<count).map { $0 * length } }
+    if let length { return (0..<count).map { $0 * length } }
     var start = 0
     return tree.array.map { length in
       defer { start += Int(length) }

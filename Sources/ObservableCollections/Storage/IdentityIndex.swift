@@ -18,7 +18,7 @@ final class IdentityIndex<Element: Differentiable & Sendable>: @unchecked Sendab
   @inlinable static var minimumCount: Int { 256 }
 
   /// The rows in the order of the list. An element keeps its row as long as it is in the list.
-  private let rows: RowTree
+  private var rows: RowTree
   private var freeRows: [UInt32] = []
   /// The number of rows that were ever used at once.
   private var rowCount: UInt32 = 0

@@ -14,7 +14,7 @@ struct RowNode {
   /// The number of words of a node.
   @inlinable static var stride: Int { 64 }
   /// The maximum number of rows of a leaf.
-  @inlinable static var rowCapacity: Int { 61 }
+  @inlinable static var rowCapacity: Int { 62 }
   /// The maximum number of children of an inner node.
   @inlinable static var childCapacity: Int { 14 }
 
@@ -28,13 +28,8 @@ struct RowNode {
     get { Int(words[1]) }
     nonmutating set { words[1] = Int32(truncatingIfNeeded: newValue) }
   }
-  /// The number of the list that a leaf belongs to.
-  var listNumber: UInt32 {
-    get { UInt32(bitPattern: words[2]) }
-    nonmutating set { words[2] = Int32(bitPattern: newValue) }
-  }
   /// The rows of a leaf. The unused ones are ``noRow``.
-  @inlinable var rows: UnsafeMutablePointer<Int32> { words + 3 }
+  @inlinable var rows: UnsafeMutablePointer<Int32> { words + 2 }
   /// The number of rows in the children before each child. The unused ones are ``unused``.
   @inlinable var starts: UnsafeMutablePointer<Int32> { words + 2 }
   /// The slots of the children. The unused ones are ``noRow``.
@@ -87,7 +82,7 @@ struct RowNode {
   /// Returns the position of a row of a leaf.
   func position(of row: UInt32) -> Int {
     let row = Int32(bitPattern: row)
-    var (found, index): (Int32, Int32) = (0, 3)
+    var (found, index): (Int32, Int32) = (0, 2)
     while index < 16 {
       found |= ((words[Int(index)] ^ row) &- 1) &>> 31 & index
       index &+= 1
@@ -101,7 +96,7 @@ struct RowNode {
         index &+= 1
       }
     }
-    return Int(found) &- 3
+    return Int(found) &- 2
   }
 
   /// Adds to the number of rows of the child at a position.
@@ -169,11 +164,13 @@ package final class RowStorage: @unchecked Sendable {
   // searches, which have no access to the lists.
 
   /// The nodes. See ``RowNode``.
-  @exclusivity(unchecked) @usableFromInline var nodes: NodeArena<Int32>
+  @exclusivity(unchecked) @usableFromInline var nodes: NodeArena
   /// The slot of the leaf of each row, or -1.
   @exclusivity(unchecked) @usableFromInline var leaves: UnsafeMutablePointer<Int32>
   /// The number of rows that ``leaves`` has space for.
   @exclusivity(unchecked) @usableFromInline var leavesCapacity: Int
+  /// The numbers of the leaves, by slot, or nothing if they are not numbered. See ``RowTree/isBefore(_:_:)``.
+  @exclusivity(unchecked) var leafNumbers: [Int] = []
 
   /// Creates memory.
   ///
@@ -191,33 +188,22 @@ package final class RowStorage: @unchecked Sendable {
     leaves.initialize(repeating: -1, count: leavesCapacity)
   }
 
-  deinit {
-    nodes.deallocate()
-    leaves.deallocate()
-  }
+  deinit { leaves.deallocate() }
 
   /// The node in a slot. The next allocation may invalidate it.
   @inlinable
   func node(_ slot: Int) -> RowNode { RowNode(words: nodes.words + slot &* RowNode.stride) }
 
   /// Returns the slot of a new leaf. The caller sets its rows and its parent.
-  func addLeaf(toListWith number: UInt32, count: Int) -> Int {
+  func addLeaf(count: Int) -> Int {
     let slot = nodes.allocate()
     node(slot).clearRows(from: count)
-    node(slot).listNumber = number
     return slot
   }
 
   /// Returns whether a row is in one of the lists.
   func contains(_ row: UInt32) -> Bool {
     Int(row) < leavesCapacity && leaves[Int(row)] >= 0
-  }
-
-  /// Returns the number of the list that has a row.
-  @usableFromInline
-  package func listNumber(of row: UInt32) -> UInt32 {
-    precondition(contains(row), "row \(row) is in no list")
-    return node(Int(leaves[Int(row)])).listNumber
   }
 
   /// Reserves memory for the leaf of a row that is in no list.
@@ -243,16 +229,16 @@ package final class RowStorage: @unchecked Sendable {
 ///
 /// An operator keeps the order of its rows in a ``RowTree``, and the value of each row here. Removed rows are used again.
 @usableFromInline
-final class RowTable<Value>: @unchecked Sendable {
-  // Sendable: an operator owns the values, and only one thread at a time calls an operator.
+struct RowTable<Value>: ~Copyable, @unchecked Sendable {
+  // Sendable: the memory belongs to the table alone. Operators, which own tables, send no values to other threads.
   // Memory instead of an array of optional values: an optional integer takes twice the space, and an array that
   // grows doubles its memory (`PipelineBenchmarks sorted`).
 
-  @exclusivity(unchecked) @usableFromInline var values: UnsafeMutablePointer<Value>
-  @exclusivity(unchecked) @usableFromInline var capacity: Int
+  @usableFromInline var values: UnsafeMutablePointer<Value>
+  @usableFromInline var capacity: Int
   /// The number of rows that were ever used at once. The value of a free row is not initialized.
-  @exclusivity(unchecked) @usableFromInline var rowCount: Int
-  @exclusivity(unchecked) @usableFromInline var freeRows: [UInt32] = []
+  @usableFromInline var rowCount: Int
+  @usableFromInline var freeRows: [UInt32] = []
 
   /// Creates values for the rows from 0.
   @inlinable
@@ -289,7 +275,7 @@ final class RowTable<Value>: @unchecked Sendable {
 
   /// Adds a value, and returns its row.
   @inlinable
-  func insert(_ value: Value) -> UInt32 {
+  mutating func insert(_ value: Value) -> UInt32 {
     let row = freeRows.popLast() ?? addRow()
     (values + Int(row)).initialize(to: value)
     return row
@@ -298,13 +284,13 @@ final class RowTable<Value>: @unchecked Sendable {
   /// Removes the value of a row, and returns it. The row may be used again.
   @inlinable
   @discardableResult
-  func remove(_ row: UInt32) -> Value {
+  mutating func remove(_ row: UInt32) -> Value {
     freeRows.append(row)
     return (values + Int(row)).move()
   }
 
   @inlinable
-  func addRow() -> UInt32 {
+  mutating func addRow() -> UInt32 {
     if rowCount == capacity {
       // No row is free, so all values are initialized.
       let larger = UnsafeMutablePointer<Value>.allocate(capacity: capacity + capacity / 4)

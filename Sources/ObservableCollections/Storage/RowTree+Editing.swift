@@ -6,7 +6,7 @@ extension RowTree {
   ///   - offset: An offset in `0...count`.
   /// - Complexity: O(log *n*)
   @usableFromInline
-  package func insert(_ row: UInt32, at offset: Int) {
+  package mutating func insert(_ row: UInt32, at offset: Int) {
     precondition(
       offset >= 0 && offset <= count, "offset \(offset) is out of range 0...\(count)")
     // An insertion between two leaves goes to the first of them, so the first rows stay the same.
@@ -22,7 +22,7 @@ extension RowTree {
 
   /// Inserts a row at a place.
   @usableFromInline
-  func insert(_ row: UInt32, at place: RowPlace) {
+  mutating func insert(_ row: UInt32, at place: RowPlace) {
     storage.reserve(row)
     count &+= 1
     addRows(1, above: place.leaf)
@@ -41,7 +41,7 @@ extension RowTree {
   /// - Complexity: O(log *n*)
   @usableFromInline
   @discardableResult
-  package func remove(at offset: Int) -> UInt32 {
+  package mutating func remove(at offset: Int) -> UInt32 {
     checkOffset(offset)
     var (slot, rest) = (root, Int32(truncatingIfNeeded: offset))
     for _ in 0..<height {
@@ -62,7 +62,7 @@ extension RowTree {
   /// - Complexity: O(log *n*)
   @usableFromInline
   @discardableResult
-  package func remove(_ row: UInt32) -> Int {
+  package mutating func remove(_ row: UInt32) -> Int {
     let slot = leaf(of: row)
     let position = node(slot).position(of: row)
     let offset = position &+ addRows(-1, above: slot)
@@ -93,7 +93,7 @@ extension RowTree {
   }
 
   /// Removes a row whose leaf has been counted down.
-  private func remove(_ row: UInt32, from slot: Int, at position: Int) {
+  private mutating func remove(_ row: UInt32, from slot: Int, at position: Int) {
     count &-= 1
     storage.leaves[Int(row)] = -1
     let leaf = node(slot)
@@ -119,9 +119,9 @@ extension RowTree {
   // MARK: Splitting
 
   /// Splits a full leaf, and inserts a row.
-  private func insertSplitting(_ row: UInt32, _ place: RowPlace) {
+  private mutating func insertSplitting(_ row: UInt32, _ place: RowPlace) {
     let split = splitPoint(node(place.leaf).count, insertingAt: place.position, leafLimit / 4)
-    let next = storage.addLeaf(toListWith: number, count: node(place.leaf).count - split)
+    let next = storage.addLeaf(count: node(place.leaf).count - split)
     let (left, right) = (node(place.leaf), node(next))
     right.rows.update(from: left.rows + split, count: right.count)
     left.clearRows(from: split)
@@ -154,7 +154,9 @@ extension RowTree {
   ///   - start: The number of rows in the first half.
   ///   - first: The first row in the second half.
   ///   - level: The height of the parent.
-  private func insertNode(_ new: Int, after old: Int, start: Int32, first: Int32, level: Int) {
+  private mutating func insertNode(
+    _ new: Int, after old: Int, start: Int32, first: Int32, level: Int
+  ) {
     if level > height {
       let slot = storage.nodes.allocate()
       let node = self.node(slot)
@@ -218,7 +220,7 @@ extension RowTree {
   var nodeMinimum: Int { max(2, fanLimit / 4) }
 
   /// Merges a leaf with a neighbor, or takes rows from the neighbor.
-  private func balanceLeaf(_ slot: Int) {
+  private mutating func balanceLeaf(_ slot: Int) {
     let parentSlot = node(slot).parent
     let parent = node(parentSlot)
     let child = parent.position(ofChild: slot)
@@ -254,7 +256,7 @@ extension RowTree {
   }
 
   /// Merges an inner node with a neighbor, or takes children from the neighbor, if it has too few children.
-  private func balanceNode(_ slot: Int) {
+  private mutating func balanceNode(_ slot: Int) {
     let node = self.node(slot)
     if slot == root {
       guard node.count == 1 else { return }
@@ -310,7 +312,7 @@ extension RowTree {
   ///
   /// The leaves have ascending numbers, so no node above them is read. A leaf that is split gets a number between those
   /// of its neighbors. If there is none, all leaves are numbered again at the next call, which is rare: 32 leaves must be
-  /// split at the same place, or one of the list's leaves 32 times.
+  /// split at the same place, or one of the list's leaves 32 times. A list that shares its memory has no such numbers.
   ///
   /// - Parameters:
   ///   - row: A row of the list.
@@ -325,33 +327,34 @@ extension RowTree {
       let node = node(leaf)
       return node.position(of: row) < node.position(of: other)
     }
-    if leafNumbers.isEmpty { numberLeaves() }
-    return leafNumbers[leaf] < leafNumbers[otherLeaf]
+    if storage.leafNumbers.isEmpty { numberLeaves() }
+    return storage.leafNumbers[leaf] < storage.leafNumbers[otherLeaf]
   }
 
   private func numberLeaves() {
-    leafNumbers = Array(repeating: 0, count: storage.nodes.usedCount)
-    var (leaf, number) = (firstLeaf(below: root, height: height), 0)
+    storage.leafNumbers = Array(repeating: 0, count: storage.nodes.usedCount)
+    var (leaf, number) = (storage.firstLeaf(below: root, height: height), 0)
     while leaf >= 0 {
-      leafNumbers[leaf] = number
+      storage.leafNumbers[leaf] = number
       number += Self.gap
-      leaf = self.leaf(after: leaf)
+      leaf = storage.leaf(after: leaf)
     }
   }
 
   /// Gives a number to a new leaf, which is the second half of another one.
   func numberLeaf(_ new: Int, after old: Int) {
-    if leafNumbers.isEmpty { return }
-    let next = leaf(after: new)
-    let start = leafNumbers[old]
-    let end = next < 0 ? start + 2 * Self.gap : leafNumbers[next]
+    if storage.leafNumbers.isEmpty { return }
+    let next = storage.leaf(after: new)
+    let start = storage.leafNumbers[old]
+    let end = next < 0 ? start + 2 * Self.gap : storage.leafNumbers[next]
     if end - start < 2 {
-      leafNumbers = []
+      storage.leafNumbers = []
     } else {
-      if new >= leafNumbers.count {
-        leafNumbers += repeatElement(0, count: storage.nodes.usedCount - leafNumbers.count)
+      if new >= storage.leafNumbers.count {
+        storage.leafNumbers += repeatElement(
+          0, count: storage.nodes.usedCount - storage.leafNumbers.count)
       }
-      leafNumbers[new] = start + (end - start) / 2
+      storage.leafNumbers[new] = start + (end - start) / 2
     }
   }
 
@@ -363,7 +366,7 @@ extension RowTree {
   /// - Complexity: O(log *n*)
   @usableFromInline
   @discardableResult
-  package func insert(_ row: UInt32, inOrderOf list: RowTree) -> Int {
+  package mutating func insert(_ row: UInt32, inOrderOf list: borrowing RowTree) -> Int {
     insert(row) { list.isBefore(row, $0) }
   }
 }

@@ -4,26 +4,18 @@
 /// The list says in which order the rows are. A row number occurs once in a list. Numbers should be small, because the
 /// list takes memory for all numbers up to the largest one.
 ///
-/// The list is a counted B+ tree with links to the parents. It has one owner, which must not copy it. A list takes about
-/// 12 bytes per row. Several lists without common rows can share their memory.
+/// The list is a counted B+ tree with links to the parents. A list takes about 12 bytes per row. Several lists without
+/// common rows can share their memory.
 @usableFromInline
-package final class RowTree: @unchecked Sendable {
-  // Sendable: an operator owns the tree, and only one thread at a time calls an operator.
-  // Not checked for exclusivity: no other code runs while a method of the tree runs, except for the conditions of
-  // searches, which have no access to the tree.
-
+package struct RowTree: ~Copyable, Sendable {
   /// The memory of the list.
   @usableFromInline let storage: RowStorage
   /// The slot of the root, which is a leaf if the height is 0.
-  @exclusivity(unchecked) @usableFromInline var root: Int
+  @usableFromInline var root: Int
   /// The number of levels above the leaves.
-  @exclusivity(unchecked) @usableFromInline var height = 0
+  @usableFromInline var height = 0
   /// The number of rows.
-  @exclusivity(unchecked) @usableFromInline package internal(set) var count = 0
-  /// The numbers of the leaves, by slot, or nothing if they are not numbered. See ``isBefore(_:_:)``.
-  @exclusivity(unchecked) var leafNumbers: [Int] = []
-  /// The number of the list among those that share the memory.
-  let number: UInt32
+  @usableFromInline package internal(set) var count = 0
   /// The maximum number of rows of a leaf.
   let leafLimit: Int
   /// The maximum number of children of an inner node.
@@ -36,12 +28,11 @@ package final class RowTree: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - storage: The memory, which other lists may share.
-  ///   - number: A number that the owner chooses. See ``RowStorage/listNumber(of:)``.
-  ///   - leafLimit: The maximum number of rows of a leaf, in `2...61`.
+  ///   - leafLimit: The maximum number of rows of a leaf, in `2...62`.
   ///   - fanLimit: The maximum number of children of an inner node, in `4...14`.
   @usableFromInline
   package init(
-    in storage: RowStorage = RowStorage(), number: UInt32 = 0, leafLimit: Int = RowNode.rowCapacity,
+    in storage: RowStorage = RowStorage(), leafLimit: Int = RowNode.rowCapacity,
     fanLimit: Int = RowNode.childCapacity
   ) {
     precondition(
@@ -52,8 +43,7 @@ package final class RowTree: @unchecked Sendable {
     self.leafLimit = leafLimit
     self.fanLimit = fanLimit
     self.storage = storage
-    self.number = number
-    root = storage.addLeaf(toListWith: number, count: 0)
+    root = storage.addLeaf(count: 0)
     node(root).parent = -1
   }
 
@@ -64,7 +54,7 @@ package final class RowTree: @unchecked Sendable {
   /// - Parameter rows: The rows in their order.
   /// - Complexity: O(*n*)
   @inlinable
-  package convenience init(_ rows: some Collection<UInt32>) {
+  package init(_ rows: some Collection<UInt32>) {
     self.init(in: RowStorage(expectedCount: rows.count), rows)
   }
 
@@ -72,26 +62,26 @@ package final class RowTree: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - storage: The memory.
-  ///   - number: A number that the owner chooses.
-  ///   - leafLimit: The maximum number of rows of a leaf, in `2...61`.
+  ///   - leafLimit: The maximum number of rows of a leaf, in `2...62`.
   ///   - fanLimit: The maximum number of children of an inner node, in `4...14`.
   ///   - rows: The rows in their order.
   /// - Complexity: O(*n*)
   @inlinable
-  package convenience init(
-    in storage: RowStorage = RowStorage(), number: UInt32 = 0,
+  package init(
+    in storage: RowStorage = RowStorage(),
     leafLimit: Int = RowNode.rowCapacity, fanLimit: Int = RowNode.childCapacity,
     _ rows: some Collection<UInt32>
   ) {
-    self.init(in: storage, number: number, leafLimit: leafLimit, fanLimit: fanLimit)
+    self.init(in: storage, leafLimit: leafLimit, fanLimit: fanLimit)
     var builder = RowTreeBuilder(self, count: rows.count)
     for row in rows { builder.append(row) }
-    builder.finish()
+    (root, height) = builder.finish()
+    count = rows.count
   }
 
   /// Frees the memory of an empty list that shares it with others. Do not use the list afterwards.
   @usableFromInline
-  package func free() {
+  package consuming func free() {
     precondition(count == 0, "a list of \(count) rows is freed")
     storage.nodes.free(root)
   }
@@ -187,7 +177,7 @@ package final class RowTree: @unchecked Sendable {
   /// - Complexity: O(log *n*), with O(log *m*) calls of the closure for *m* offsets.
   @inlinable
   @discardableResult
-  package func insert(
+  package mutating func insert(
     _ row: UInt32, in range: Range<Int>? = nil, where isAtOrAfter: (UInt32) -> Bool
   ) -> Int {
     let place = place(in: range, where: isAtOrAfter)
@@ -259,7 +249,7 @@ extension RowTree {
   /// The rows of a ``RowTree`` in their order.
   @usableFromInline
   package struct Rows: Sequence, IteratorProtocol {
-    @usableFromInline let tree: RowTree
+    @usableFromInline let storage: RowStorage
     /// The slot of the leaf of the next row.
     @usableFromInline var leaf: Int
     /// The offset of the next row in the leaf.
@@ -269,10 +259,10 @@ extension RowTree {
     @usableFromInline package let underestimatedCount: Int
 
     @usableFromInline
-    init(_ tree: RowTree) {
-      self.tree = tree
-      leaf = tree.firstLeaf(below: tree.root, height: tree.height)
-      end = tree.node(leaf).count
+    init(_ tree: borrowing RowTree) {
+      storage = tree.storage
+      leaf = storage.firstLeaf(below: tree.root, height: tree.height)
+      end = storage.node(leaf).count
       underestimatedCount = tree.count
     }
 
@@ -280,17 +270,19 @@ extension RowTree {
     @inlinable
     package mutating func next() -> UInt32? {
       if position == end {
-        let next = tree.leaf(after: leaf)
+        let next = storage.leaf(after: leaf)
         if next < 0 { return nil }
         leaf = next
-        end = tree.node(next).count
+        end = storage.node(next).count
         position = 0
       }
       defer { position &+= 1 }
-      return UInt32(bitPattern: tree.node(leaf).rows[position])
+      return UInt32(bitPattern: storage.node(leaf).rows[position])
     }
   }
+}
 
+extension RowStorage {
   /// Returns the slot of the first leaf below a node.
   @usableFromInline
   func firstLeaf(below slot: Int, height: Int) -> Int {
@@ -303,7 +295,7 @@ extension RowTree {
   @usableFromInline
   func leaf(after leaf: Int) -> Int {
     var (slot, level) = (leaf, 0)
-    while slot != root {
+    while node(slot).parent >= 0 {
       let parent = node(slot).parent
       let node = self.node(parent)
       let position = node.position(ofChild: slot) + 1
@@ -319,7 +311,8 @@ extension RowTree {
 /// The creation of a ``RowTree`` from its rows in order.
 @usableFromInline
 struct RowTreeBuilder {
-  private let tree: RowTree
+  private let storage: RowStorage
+  private let fan: Int
   private let count: Int
   private let leafCount: Int
   private var leaves: [Int] = []
@@ -329,15 +322,17 @@ struct RowTreeBuilder {
 
   /// Creates a builder for an empty list.
   @usableFromInline
-  init(_ tree: RowTree, count: Int) {
+  init(_ tree: borrowing RowTree, count: Int) {
     precondition(
       count <= RowTree.maximumCount,
       "a list has at most \(RowTree.maximumCount) rows, not \(count)")
-    self.tree = tree
+    storage = tree.storage
+    fan = RowTree.filled(tree.fanLimit)
     self.count = count
     let filled = RowTree.filled(tree.leafLimit)
     leafCount = max(1, (count + filled - 1) / filled)
     leaves.reserveCapacity(leafCount)
+    leaves.append(tree.root)
     rows = tree.node(tree.root).rows
   }
 
@@ -345,50 +340,45 @@ struct RowTreeBuilder {
   @usableFromInline
   mutating func append(_ row: UInt32) {
     if position == end { beginLeaf() }
-    tree.storage.reserve(row)
-    tree.storage.leaves[Int(row)] = Int32(truncatingIfNeeded: leaves[leaves.count - 1])
+    storage.reserve(row)
+    storage.leaves[Int(row)] = Int32(truncatingIfNeeded: leaves[leaves.count - 1])
     rows[position] = Int32(bitPattern: row)
     position &+= 1
   }
 
   private mutating func beginLeaf() {
-    let number = leaves.count
-    let leafEnd = count * (number + 1) / leafCount - count * number / leafCount
-    leaves.append(
-      number == 0 ? tree.root : tree.storage.addLeaf(toListWith: tree.number, count: leafEnd))
-    let node = tree.node(leaves[number])
-    node.count = leafEnd
+    if end > 0 { leaves.append(storage.addLeaf(count: 0)) }
+    let ordinal = leaves.count
+    let node = storage.node(leaves[ordinal - 1])
+    node.count = count * ordinal / leafCount - count * (ordinal - 1) / leafCount
     (rows, position, end) = (node.rows, 0, node.count)
   }
 
-  /// Creates the nodes above the leaves.
+  /// Creates the nodes above the leaves, and returns the root and the number of levels.
   @usableFromInline
-  mutating func finish() {
+  mutating func finish() -> (root: Int, height: Int) {
     precondition(
-      position == end && leaves.count == (count == 0 ? 0 : leafCount), "there are not \(count) rows"
-    )
-    if count == 0 { return }
-    tree.count = count
-    let fan = RowTree.filled(tree.fanLimit)
+      position == end && (count == 0 || leaves.count == leafCount), "there are not \(count) rows")
+    var height = 0
     var level = leaves.map { leaf in
-      (slot: leaf, count: tree.node(leaf).count, first: tree.node(leaf).rows[0])
+      (slot: leaf, count: storage.node(leaf).count, first: storage.node(leaf).rows[0])
     }
     while level.count > 1 {
-      tree.height += 1
+      height += 1
       level = evenParts(of: level.count, fan).map { range in
-        let slot = tree.storage.nodes.allocate()
-        let node = tree.node(slot)
+        let slot = storage.nodes.allocate()
+        let node = storage.node(slot)
         node.clearChildren(from: 0)
         var count = 0
         for child in level[range] {
           node.insertChild(child.slot, start: Int32(count), first: child.first, at: node.count)
-          tree.node(child.slot).parent = slot
+          storage.node(child.slot).parent = slot
           count += child.count
         }
         return (slot, count, node.firsts[0])
       }
     }
-    tree.root = level[0].slot
-    tree.node(tree.root).parent = -1
+    storage.node(level[0].slot).parent = -1
+    return (level[0].slot, height)
   }
 }

@@ -7,22 +7,21 @@
 /// A table contains the row of each key that occurs once. The rows of a key that has occurred more than once are a group.
 /// With integers as keys, the list takes 40 to 60 bytes per row.
 @usableFromInline
-final class RowsByKey<Key: Hashable>: @unchecked Sendable {
-  // Sendable: an operator owns the rows, and only one thread at a time calls an operator.
-  // Not checked for exclusivity: hashing and comparing keys calls code of the user, which has no access to the rows.
+struct RowsByKey<Key: Hashable>: ~Copyable, @unchecked Sendable {
+  // Sendable: the keys belong to an operator, which sends none of them to other threads.
   // If a hash changes, the table may return the entry of a removed row, so `entry(of:)` checks it.
 
   /// The rows in the order of the input.
-  @exclusivity(unchecked) @usableFromInline var order = RowTree()
+  @usableFromInline var order = RowTree()
   /// The key of each row, or `nil` if the row has none.
-  @exclusivity(unchecked) @usableFromInline var keys = RowTable<Key?>()
-  @exclusivity(unchecked) @usableFromInline var table: [Key: KeyEntry] = [:]
+  @usableFromInline var keys = RowTable<Key?>()
+  @usableFromInline var table: [Key: KeyEntry] = [:]
   /// The rows that are in groups. Those of one group are side by side, in the order of the input if it is kept.
-  @exclusivity(unchecked) @usableFromInline var grouped = RowTree()
-  @exclusivity(unchecked) @usableFromInline var groups: [RowGroup] = []
-  @exclusivity(unchecked) @usableFromInline var freeGroups: [UInt32] = []
+  @usableFromInline var grouped = RowTree()
+  @usableFromInline var groups: [RowGroup] = []
+  @usableFromInline var freeGroups: [UInt32] = []
   /// The number of the group of each row, or `noGroup`. The array is shorter if later rows are in no group.
-  @exclusivity(unchecked) @usableFromInline var groupNumbers: [UInt32] = []
+  @usableFromInline var groupNumbers: [UInt32] = []
   /// A Boolean value that indicates whether the rows of a key are in the order of the input.
   @usableFromInline let keepsOrder: Bool
 
@@ -42,7 +41,7 @@ final class RowsByKey<Key: Hashable>: @unchecked Sendable {
   ///
   /// - Complexity: O(*n*)
   @inlinable
-  func replaceAll(with newKeys: [Key?]) {
+  mutating func replaceAll(with newKeys: [Key?]) {
     keys = RowTable(newKeys)
     order = RowTree(0..<UInt32(newKeys.count))
     table = [:]
@@ -61,7 +60,7 @@ final class RowsByKey<Key: Hashable>: @unchecked Sendable {
 
   /// Returns the rows of all groups after a replacement, and stores the first row of each group.
   @inlinable
-  func rowsByGroup() -> [UInt32] {
+  mutating func rowsByGroup() -> [UInt32] {
     var (ends, total): ([Int], Int) = ([], 0)
     for group in groups {
       ends.append(total)
@@ -85,12 +84,16 @@ final class RowsByKey<Key: Hashable>: @unchecked Sendable {
   /// Returns the entry of a key. It is valid until the next edit.
   @inlinable
   func entry(of key: Key?) -> KeyEntry {
-    guard let key, let entry = table[key], isValid(entry) else { return .vacant }
+    guard let key, let entry = table[key], Self.isValid(entry, order, groups) else {
+      return .vacant
+    }
     return entry
   }
 
   @inlinable
-  func isValid(_ entry: KeyEntry) -> Bool {
+  static func isValid(
+    _ entry: KeyEntry, _ order: borrowing RowTree, _ groups: [RowGroup]
+  ) -> Bool {
     if !entry.isGroup { return order.contains(entry.number) }
     return entry.number < groups.count && groups[Int(entry.number)].count > 0
   }
@@ -164,7 +167,7 @@ final class RowsByKey<Key: Hashable>: @unchecked Sendable {
   /// - Complexity: O(log *n*)
   @inlinable
   @discardableResult
-  func insert(_ key: Key?, at offset: Int) -> UInt32 {
+  mutating func insert(_ key: Key?, at offset: Int) -> UInt32 {
     let row = keys.insert(key)
     order.insert(row, at: offset)
     if let key { enter(row, key) }
@@ -176,7 +179,7 @@ final class RowsByKey<Key: Hashable>: @unchecked Sendable {
   /// - Complexity: O(log *n*)
   @inlinable
   @discardableResult
-  func remove(at offset: Int) -> Key? {
+  mutating func remove(at offset: Int) -> Key? {
     let row = order[offset]
     if let key = keys[row] { leave(row, key) }
     order.remove(at: offset)
@@ -187,7 +190,7 @@ final class RowsByKey<Key: Hashable>: @unchecked Sendable {
   ///
   /// - Complexity: O(log *n*)
   @inlinable
-  func setKey(of row: UInt32, to key: Key?) {
+  mutating func setKey(of row: UInt32, to key: Key?) {
     if let old = keys[row] { leave(row, old) }
     keys[row] = key
     if let key { enter(row, key) }
@@ -197,7 +200,7 @@ final class RowsByKey<Key: Hashable>: @unchecked Sendable {
   ///
   /// - Complexity: O(log *n*)
   @inlinable
-  func move(from source: Int, to destination: Int) {
+  mutating func move(from source: Int, to destination: Int) {
     if !keepsOrder {
       order.insert(order.remove(at: source), at: destination)
       return
@@ -212,7 +215,7 @@ final class RowsByKey<Key: Hashable>: @unchecked Sendable {
 
   /// Numbers the rows from 0 if the list has become much shorter. Otherwise, it would keep the memory of the long one.
   @inlinable
-  func renumberIfSparse() {
+  mutating func renumberIfSparse() {
     if keys.rowCount > 64, count < keys.rowCount / 4 { replaceAll(with: orderedKeys()) }
   }
 
@@ -220,7 +223,7 @@ final class RowsByKey<Key: Hashable>: @unchecked Sendable {
 
   /// Adds a row to the rows of a key.
   @inlinable
-  func enter(_ row: UInt32, _ key: Key) {
+  mutating func enter(_ row: UInt32, _ key: Key) {
     let (number, other) = register(row, key)
     guard let number else { return }
     if let other { place(other, in: number) }
@@ -232,25 +235,28 @@ final class RowsByKey<Key: Hashable>: @unchecked Sendable {
   /// - Returns: The group that the row belongs to, or `nil` if the key occurs once. If the group is a new one, also the
   ///   other row that has the key. Both rows are not in the group yet.
   @inlinable
-  func register(_ row: UInt32, _ key: Key) -> (group: UInt32?, other: UInt32?) {
-    var result: (group: UInt32?, other: UInt32?)
-    func add(to entry: inout KeyEntry) {
-      if !isValid(entry) {
-        entry = KeyEntry(row: row)
-      } else if entry.isGroup {
-        result.group = entry.number
-      } else {
-        result = (makeGroup(), entry.number)
-        entry = KeyEntry(group: result.group ?? 0)
-      }
-    }
+  mutating func register(_ row: UInt32, _ key: Key) -> (group: UInt32?, other: UInt32?) {
     // One search for reading and writing.
-    add(to: &table[key, default: .vacant])
-    return result
+    let old = Self.exchange(&table[key, default: .vacant], row, order, groups)
+    if old.isVacant { return (nil, nil) }
+    if old.isGroup { return (old.number, nil) }
+    let group = makeGroup()
+    table[key] = KeyEntry(group: group)
+    return (group, old.number)
+  }
+
+  /// Stores a row in an entry that is not valid, and returns the old entry if it is.
+  @inlinable
+  static func exchange(
+    _ entry: inout KeyEntry, _ row: UInt32, _ order: borrowing RowTree, _ groups: [RowGroup]
+  ) -> KeyEntry {
+    let old = isValid(entry, order, groups) ? entry : .vacant
+    if old.isVacant { entry = KeyEntry(row: row) }
+    return old
   }
 
   @inlinable
-  func makeGroup() -> UInt32 {
+  mutating func makeGroup() -> UInt32 {
     if let number = freeGroups.popLast() { return number }
     groups.append(RowGroup(first: 0, count: 0))
     return UInt32(groups.count - 1)
@@ -258,7 +264,7 @@ final class RowsByKey<Key: Hashable>: @unchecked Sendable {
 
   /// Removes a row from the rows of its key.
   @inlinable
-  func leave(_ row: UInt32, _ key: Key) {
+  mutating func leave(_ row: UInt32, _ key: Key) {
     let number = group(of: row)
     if number != KeyEntry.noGroup {
       take(row, from: number)
@@ -270,7 +276,7 @@ final class RowsByKey<Key: Hashable>: @unchecked Sendable {
 
   /// Removes a row from a group, which may be empty then.
   @inlinable
-  func take(_ row: UInt32, from number: UInt32) {
+  mutating func take(_ row: UInt32, from number: UInt32) {
     let offset = grouped.remove(row)
     groupNumbers[Int(row)] = KeyEntry.noGroup
     groups[Int(number)].count -= 1
@@ -281,14 +287,16 @@ final class RowsByKey<Key: Hashable>: @unchecked Sendable {
 
   /// Inserts a row into a group, at its place in the order of the input if it is kept, otherwise at the end.
   @inlinable
-  func place(_ row: UInt32, in number: UInt32) {
+  mutating func place(_ row: UInt32, in number: UInt32) {
     let count = Int(groups[Int(number)].count)
     // The rows of an empty group can be at any place.
     let start = count == 0 ? grouped.count : start(of: number)
     let end = start + count
     var offset = end
     if keepsOrder {
-      offset = grouped.insert(row, in: start..<end) { order.isBefore(row, $0) }
+      let place = grouped.place(in: start..<end) { order.isBefore(row, $0) }
+      grouped.insert(row, at: place)
+      offset = place.offset
     } else {
       grouped.insert(row, at: end)
     }
@@ -298,7 +306,7 @@ final class RowsByKey<Key: Hashable>: @unchecked Sendable {
   }
 
   @inlinable
-  func setGroup(of row: UInt32, _ number: UInt32) {
+  mutating func setGroup(of row: UInt32, _ number: UInt32) {
     if row >= groupNumbers.count {
       groupNumbers += repeatElement(KeyEntry.noGroup, count: keys.rowCount - groupNumbers.count)
     }
@@ -332,6 +340,7 @@ struct KeyEntry {
     self.init(bits: group | (1 << 31))
   }
 
+  @inlinable var isVacant: Bool { bits == .max }
   @inlinable var isGroup: Bool { bits >= 1 << 31 }
   /// The number of the row or the group.
   @inlinable var number: UInt32 { bits & KeyEntry.noGroup }

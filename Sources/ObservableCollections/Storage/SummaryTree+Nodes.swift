@@ -93,32 +93,37 @@ extension SummaryTree {
 
   /// Creates a node without entries.
   @inlinable
-  func makeNode(level: Int) -> Int {
+  mutating func makeNode(level: Int) -> Int {
     let slot: Int
     if level == 0 {
       slot = leaves.allocate()
-      reserve(&values, &valuesCapacity, leaves.capacity, leafLimit)
+      if leaves.capacity > valuesCapacity {
+        values = enlarged(
+          values, from: valuesCapacity * leafLimit, to: leaves.capacity * leafLimit)
+        valuesCapacity = leaves.capacity
+      }
     } else {
       slot = nodes.allocate()
-      reserve(&summaries, &summariesCapacity, nodes.capacity, fanLimit)
+      if nodes.capacity > summariesCapacity {
+        summaries = enlarged(
+          summaries, from: summariesCapacity * fanLimit, to: nodes.capacity * fanLimit)
+        summariesCapacity = nodes.capacity
+      }
     }
     setEntryCount(of: slot, level: level, 0)
     return slot
   }
 
-  /// Enlarges memory to the size of the arena of its nodes.
+  /// Returns larger memory with the values of another one, which is freed.
   @inlinable
-  func reserve(
-    _ memory: inout UnsafeMutablePointer<Value>, _ capacity: inout Int, _ newCapacity: Int,
-    _ stride: Int
-  ) {
-    if capacity == newCapacity { return }
-    let new = UnsafeMutablePointer<Value>.allocate(capacity: newCapacity * stride)
-    new.moveInitialize(from: memory, count: capacity * stride)
-    (new + capacity * stride).initialize(
-      repeating: empty, count: (newCapacity - capacity) * stride)
+  func enlarged(
+    _ memory: UnsafeMutablePointer<Value>, from count: Int, to newCount: Int
+  ) -> UnsafeMutablePointer<Value> {
+    let new = UnsafeMutablePointer<Value>.allocate(capacity: newCount)
+    new.moveInitialize(from: memory, count: count)
+    (new + count).initialize(repeating: empty, count: newCount - count)
     memory.deallocate()
-    (memory, capacity) = (new, newCapacity)
+    return new
   }
 
   // MARK: Entries
@@ -153,7 +158,7 @@ extension SummaryTree {
   /// - Returns: The node and the position of the entry, which the caller fills, and the second half of a node that
   ///   was split.
   @inlinable
-  func makeGap(
+  mutating func makeGap(
     in slot: Int, level: Int, at position: Int
   ) -> (slot: Int, position: Int, new: Int?) {
     let (count, limit) = (entryCount(of: slot, level: level), level == 0 ? leafLimit : fanLimit)
@@ -163,9 +168,7 @@ extension SummaryTree {
       return (slot, position, nil)
     }
     let new = makeNode(level: level)
-    // Nodes that are filled from one end keep three quarters of their entries.
-    let quarter = minimum(level)
-    let split = position == count ? count - quarter : position == 0 ? quarter : count / 2
+    let split = splitPoint(count, insertingAt: position, minimum(level))
     moveEntries(of: slot, split..<count, to: new, at: 0, level: level)
     setEntryCount(of: slot, level: level, split)
     setEntryCount(of: new, level: level, count - split)
@@ -192,7 +195,7 @@ extension SummaryTree {
 
   /// Merges a child with a neighbor, or moves entries between them.
   @inlinable
-  func balance(_ slot: Int, at child: Int, level: Int) {
+  mutating func balance(_ slot: Int, at child: Int, level: Int) {
     let below = level - 1
     let position = child + 1 < entryCount(of: slot, level: level) ? child : child - 1
     let (left, right) = (self.child(of: slot, at: position), self.child(of: slot, at: position + 1))
@@ -200,9 +203,8 @@ extension SummaryTree {
       entryCount(of: left, level: below), entryCount(of: right, level: below)
     )
     let total = count + nextCount
-    // The nodes are merged only if that leaves space for insertions.
-    let limit = (below == 0 ? leafLimit : fanLimit) * 3 / 4
-    let newCount = total <= max(limit, 2 * minimum(below) - 1) ? total : total / 2
+    let newCount = firstShare(
+      of: total, below == 0 ? leafLimit : fanLimit, minimum: minimum(below))
     if newCount >= count {
       let moved = newCount - count
       moveEntries(of: right, 0..<moved, to: left, at: count, level: below)

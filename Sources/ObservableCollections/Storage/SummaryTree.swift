@@ -4,35 +4,33 @@
 /// need not be commutative: values are combined in their order.
 ///
 /// The list is a counted B+ tree whose nodes store the combination of the values below each child. An edit combines the
-/// values of the nodes on one path again. The list has one owner, which must not copy it.
+/// values of the nodes on one path again.
 @usableFromInline
-package final class SummaryTree<Value>: @unchecked Sendable {
-  // Sendable: an operator owns the tree, and only one thread at a time calls an operator.
-  // Not checked for exclusivity: the operation, and the deinitializers of values, have no access to the tree.
+package struct SummaryTree<Value>: ~Copyable, @unchecked Sendable {
+  // Sendable: the memory belongs to the list alone. Operators, which own lists, send no values to other threads.
 
   /// The number of values of each leaf.
-  @exclusivity(unchecked) @usableFromInline var leaves: NodeArena<Int32>
+  @usableFromInline var leaves: NodeArena
   /// The values of all leaves. The unused ones are ``empty``.
-  @exclusivity(unchecked) @usableFromInline var values: UnsafeMutablePointer<Value>
+  @usableFromInline var values: UnsafeMutablePointer<Value>
   /// The number of leaves that ``values`` has space for.
-  @exclusivity(unchecked) @usableFromInline var valuesCapacity: Int
+  @usableFromInline var valuesCapacity: Int
   /// The inner nodes: the number of children, the number of values below each child, and the slots of the children.
-  @exclusivity(unchecked) @usableFromInline var nodes: NodeArena<Int32>
+  @usableFromInline var nodes: NodeArena
   /// The combinations of the values below the children of all inner nodes. The unused ones are ``empty``.
-  @exclusivity(unchecked) @usableFromInline var summaries: UnsafeMutablePointer<Value>
+  @usableFromInline var summaries: UnsafeMutablePointer<Value>
   /// The number of inner nodes that ``summaries`` has space for.
-  @exclusivity(unchecked) @usableFromInline var summariesCapacity: Int
+  @usableFromInline var summariesCapacity: Int
   /// The slot of the root, which is a leaf if the height is 0.
-  @exclusivity(unchecked) @usableFromInline var root = 0
+  @usableFromInline var root = 0
   /// The number of levels above the leaves.
-  @exclusivity(unchecked) @usableFromInline var height = 0
+  @usableFromInline var height = 0
   /// The nodes from the root to the edited leaf: the node at a height, and the position of the child.
-  @exclusivity(unchecked) @usableFromInline
-  var path: UnsafeMutablePointer<(node: Int, child: Int)>
+  @usableFromInline var path: UnsafeMutablePointer<(node: Int, child: Int)>
   /// The number of values.
-  @exclusivity(unchecked) @usableFromInline package internal(set) var count = 0
+  @usableFromInline package internal(set) var count = 0
   /// The combination of all values in their order, or the empty value.
-  @exclusivity(unchecked) @usableFromInline package internal(set) var total: Value
+  @usableFromInline package internal(set) var total: Value
   /// The combination of no values.
   @usableFromInline let empty: Value
   @usableFromInline let combine: (Value, Value) -> Value
@@ -52,7 +50,7 @@ package final class SummaryTree<Value>: @unchecked Sendable {
   ///   - combine: A closure that returns the combination of two values. It must be associative and must not use the list.
   /// - Complexity: O(*n*) calls of the closure
   @inlinable
-  package convenience init(
+  package init(
     _ values: some Collection<Value>, empty: Value, combine: @escaping (Value, Value) -> Value
   ) {
     self.init(leafLimit: 16, fanLimit: 8, values, empty: empty, combine: combine)
@@ -96,14 +94,12 @@ package final class SummaryTree<Value>: @unchecked Sendable {
     values.deallocate()
     summaries.deinitialize(count: summariesCapacity * fanLimit)
     summaries.deallocate()
-    leaves.deallocate()
-    nodes.deallocate()
     path.deallocate()
   }
 
   /// Distributes values over leaves with the numbers from 0.
   @inlinable
-  func append(_ new: some Collection<Value>, leafCount: Int) {
+  mutating func append(_ new: some Collection<Value>, leafCount: Int) {
     count = new.count
     checkCount()
     var (leaf, position, end) = (-1, 0, 0)
@@ -126,7 +122,7 @@ package final class SummaryTree<Value>: @unchecked Sendable {
 
   /// Creates the nodes above leaves with the numbers from 0.
   @inlinable
-  func makeInnerNodes(leafCount: Int) {
+  mutating func makeInnerNodes(leafCount: Int) {
     var level = Array(0..<leafCount)
     while level.count > 1 {
       level = evenParts(of: level.count, max(2, fanLimit * 7 / 8)).map { range in
@@ -169,7 +165,7 @@ package final class SummaryTree<Value>: @unchecked Sendable {
   ///   - offset: An offset in `0...count`.
   /// - Complexity: O(log *n*) calls of the operation
   @inlinable
-  package func insert(_ value: Value, at offset: Int) {
+  package mutating func insert(_ value: Value, at offset: Int) {
     precondition(offset >= 0 && offset <= count, "offset \(offset) is out of range 0...\(count)")
     let position = descend(to: offset)
     count += 1
@@ -202,7 +198,7 @@ package final class SummaryTree<Value>: @unchecked Sendable {
   /// - Complexity: O(log *n*) calls of the operation
   @inlinable
   @discardableResult
-  package func replace(at offset: Int, with value: Value) -> Value {
+  package mutating func replace(at offset: Int, with value: Value) -> Value {
     precondition(offset >= 0 && offset < count, "offset \(offset) is out of range 0..<\(count)")
     let place = descend(to: offset) + path[0].node * leafLimit
     let replaced = values[place]
@@ -222,7 +218,7 @@ package final class SummaryTree<Value>: @unchecked Sendable {
   /// - Complexity: O(log *n*) calls of the operation
   @inlinable
   @discardableResult
-  package func remove(at offset: Int) -> Value {
+  package mutating func remove(at offset: Int) -> Value {
     precondition(offset >= 0 && offset < count, "offset \(offset) is out of range 0..<\(count)")
     let position = descend(to: offset)
     let value = values[path[0].node * leafLimit + position]

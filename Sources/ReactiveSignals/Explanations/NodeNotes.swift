@@ -32,6 +32,11 @@ package final class NodeNotes: Sendable {
   package func change(_ body: (inout Facts) -> Void) { state.withLock { body(&$0) } }
 }
 
+/// A type that creates nodes in the name of another one.
+package protocol NodeCreator {
+  static var name: String { get }
+}
+
 /// The name of a node, for people.
 package struct NodeName: Sendable {
   /// The type that has created the node, if it is known.
@@ -42,7 +47,8 @@ package struct NodeName: Sendable {
   /// The name of the type, without its module, its generic parameters and the word "Operator".
   package var kind: String {
     guard let type else { return remembers ? "Property" : "Signal" }
-    let name = String(describing: type).prefix { $0 != "<" }
+    let named = (type as? any NodeCreator.Type)?.name ?? String(describing: type)
+    let name = named.prefix { $0 != "<" }
     return String(name.hasSuffix("Operator") ? name.dropLast("Operator".count) : name)
   }
 }

@@ -18,9 +18,11 @@ import ObservableCollections
 /// its two small matrices. Here, the digests are assumed to behave like random numbers. The best attack that was considered
 /// searches for products in a smaller group of matrices and takes about 2^127 steps. A fingerprint does not prove
 /// where a list comes from: anyone can compute it.
-final class ListFingerprint: Sendable {
-  /// The matrix of each element. Only one thread at a time may access it.
-  private let matrices: ElementSummary<FieldMatrix>
+final class ListFingerprint: @unchecked Sendable {
+  // Sendable: only one thread at a time may use it.
+
+  /// The matrix of each element.
+  private var matrices: ElementSummary<FieldMatrix>
   private let key: String?
 
   /// Creates the fingerprint of a list.

@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func `a replaced value is returned`() {
-    let tree = SummaryTree(Array(0..<1_000), empty: 0) { $0 + $1 }
+    var tree = SummaryTree(Array(0..<1_000), empty: 0) { $0 + $1 }
     #expect(tree.replace(at: 700, with: 5) == 700)
     #expect(tree.replace(at: 700, with: 6) == 5)
     #expect(tree.total == 499_500 - 700 + 6)

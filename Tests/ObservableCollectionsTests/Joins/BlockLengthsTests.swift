@@ -12,7 +12,7 @@ import Testing
     // Mostly one length, so that there is no tree at first.
     func length() -> Int { random.oneIn(40) ? random.below(3) : 1 + Int(seed % 2) }
     var model = (0..<random.below(60)).map { _ in 1 + Int(seed % 2) }
-    let lengths = BlockLengths(lengths: model)
+    var lengths = BlockLengths(lengths: model)
     for _ in 0..<400 {
       let offset = random.below(model.count + 1)
       switch random.below(model.isEmpty ? 1 : 5) {

@@ -12,7 +12,7 @@ import Testing
     let keyCount = [2, 10, 100, 10_000][Int(seed % 4)]
     func key() -> Int? { random.oneIn(8) ? nil : random.below(keyCount) }
     var model = (0..<random.below(200)).map { _ in key() }
-    let rows = RowsByKey(model, keepsOrder: seed % 8 < 4)
+    var rows = RowsByKey(model, keepsOrder: seed % 8 < 4)
     for _ in 0..<300 {
       let offset = random.below(model.count + 1)
       switch random.below(model.isEmpty ? 1 : 5) {
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func `rows of keys forget how long their list was`() {
-    let rows = RowsByKey((0..<1_000).map { $0 / 2 })
+    var rows = RowsByKey((0..<1_000).map { $0 / 2 })
     while rows.count > 100 {
       rows.remove(at: rows.count - 1)
       rows.renumberIfSparse()

@@ -119,21 +119,24 @@ struct FlatMapPart<Child: Differentiable & Sendable>: Sendable {
 ///
 /// Each parent has a *row*: a number that stays the same as long as the parent is in the list.
 @usableFromInline
-struct SourceFlatMap<Parent: Differentiable & Sendable, Child: Differentiable & Sendable>:
-  CollectionOperator
+final class SourceFlatMap<Parent: Differentiable & Sendable, Child: Differentiable & Sendable>:
+  CollectionOperator, @unchecked Sendable
 {
+  // A class, because the status of the output is read from it.
+  // Sendable: the engine calls an operator, and reads the status, on one thread at a time.
+
   @usableFromInline typealias Part = FlatMapPart<Child>
 
   @usableFromInline let parents: FollowedSource<Parent>
   @usableFromInline let input: NodeInput
   @usableFromInline let children: @Sendable (Parent) -> any DataSource<Child>
   /// The rows in the order of the parents.
-  @usableFromInline let order = RowTree()
-  @usableFromInline let parts = RowTable<Part>()
+  @usableFromInline var order = RowTree()
+  @usableFromInline var parts = RowTable<Part>()
   /// The numbers of shown children, in the order of the parents.
-  @usableFromInline let counts = SummaryTree<Int>([], empty: 0) { $0 + $1 }
+  @usableFromInline var counts = SummaryTree<Int>([], empty: 0) { $0 + $1 }
   /// The status of each part, in the order of the parents.
-  @usableFromInline let statuses = SummaryTree<OperatorStatus>([], empty: (.loaded, true)) {
+  @usableFromInline var statuses = SummaryTree<OperatorStatus>([], empty: (.loaded, true)) {
     ($0.status.worse($1.status), $0.hasLoaded && $1.hasLoaded)
   }
 

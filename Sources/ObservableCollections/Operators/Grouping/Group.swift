@@ -9,7 +9,7 @@ public import SwappablePrimitives
 final class Group<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
   @unchecked Sendable
 {
-  // Sendable: the lock of `use` guards `newest`. The operator owns `number`, `rows`, `edit`, `draft`, `isDisplaced` and
+  // Sendable: the lock of `use` guards `newest`. The operator owns `number`, `rows`, `draft`, `isDisplaced` and
   // `isTouched`. It alone sets `newest`, so the delivering thread reads `newest` without the lock. The rest never
   // changes.
 
@@ -54,6 +54,41 @@ final class Group<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
     var section = section
     use.withLock { _ in swap(&section, &newest) }
   }
+
+  // MARK: Rows
+
+  /// Inserts a row at its place in the order of the input, and returns its offset in the group.
+  ///
+  /// - Parameters:
+  ///   - row: A row that is not in the group.
+  ///   - order: The rows of the input.
+  ///   - storage: The memory for the rows of a group that has none.
+  @inlinable
+  func insert(
+    _ row: UInt32, inOrderOf order: borrowing RowTree, _ storage: RowStorage
+  ) -> Int {
+    if rows == nil { rows = RowTree(in: storage) }
+    return rows?.insert(row, inOrderOf: order) ?? 0
+  }
+
+  /// Removes a row, and returns the offset that it had in the group.
+  @inlinable
+  func remove(_ row: UInt32) -> Int { rows?.remove(row) ?? 0 }
+
+  /// Returns the offset of a row in the group.
+  @inlinable
+  func offset(of row: UInt32) -> Int { rows?.offset(of: row) ?? 0 }
+
+  /// The first row of a group that has elements.
+  @inlinable var firstRow: UInt32 { rows?[0] ?? 0 }
+
+  /// Removes the list of rows. If it has some, they are in memory that is not used any more.
+  @inlinable
+  func removeRows() {
+    if let rows = rows.take(), rows.count == 0 { rows.free() }
+  }
+
+  // MARK: The collection
 
   /// The newest elements, for other threads.
   @inlinable var section: ListSection<Key, Element> { use.withLock { _ in newest } }

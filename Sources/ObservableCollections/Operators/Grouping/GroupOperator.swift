@@ -8,7 +8,7 @@ public import ReactiveSignals
 struct GroupOperator<
   Key: Hashable & Sendable, Element: Differentiable & Sendable,
   Output: Differentiable & Sendable
->: CollectionOperator {
+>: ~Copyable, CollectionOperator {
   @usableFromInline typealias Group = ObservableCollections.Group<Key, Element>
 
   @usableFromInline let input: CollectionInput<Element>
@@ -24,10 +24,8 @@ struct GroupOperator<
   @usableFromInline let view: GroupView<Key, Element, Output>?
   /// The groups that have elements, by number.
   @usableFromInline var groups = RowTable<Group>()
-  /// The rows that are in use.
-  @usableFromInline var rowNumbers = RowTable<Void>()
-  /// The rows in the order of the input.
-  @usableFromInline var source = RowTree()
+  /// The elements of the input, each with the number of its group.
+  @usableFromInline var rows = InputRows<UInt32>()
   /// The memory of the rows of all groups.
   @usableFromInline var storage = RowStorage()
   /// The numbers of the groups in the order of the output. If it stays empty, they have any order.
@@ -67,7 +65,7 @@ struct GroupOperator<
       return build(elements, elements.map { group(for: key($0)) }, nil, output)
     }
     if let change = input.change {
-      if change.changeset.isLarge(forCount: source.count) {
+      if change.changeset.isLarge(forCount: rows.count) {
         rebuild(change, output)
       } else {
         follow(change)
@@ -87,17 +85,16 @@ struct GroupOperator<
   mutating func follow(_ change: CollectionChange<Element>) {
     let (changeset, after) = (change.changeset, change.after)
     for offset in changeset.deletions.reversed() {
-      let row = source.remove(at: offset)
-      let group = group(of: row)
-      didLeave(group, rows(of: group).remove(row))
-      rowNumbers.remove(row)
+      let row = rows.order.remove(at: offset)
+      let group = groups[rows.values.remove(row)]
+      didLeave(group, group.remove(row))
     }
     for move in changeset.sequentialMoves { followMove(move) }
     for offset in changeset.insertions {
-      let (row, group) = (rowNumbers.insert(()), group(for: key(after[offset])))
-      source.insert(row, at: offset)
-      let place = enterableRows(of: group).insert(row, inOrderOf: source)
-      didEnter(group, place, after[offset])
+      let group = group(for: key(after[offset]))
+      let row = rows.values.insert(group.number)
+      rows.order.insert(row, at: offset)
+      enter(group, row, after[offset])
     }
     for update in changeset.updates { followUpdate(at: update.to, after[update.to]) }
   }
@@ -105,28 +102,27 @@ struct GroupOperator<
   /// Follows the update of the element at an offset.
   @inlinable
   mutating func followUpdate(at offset: Int, _ element: Element) {
-    let (row, newKey) = (source[offset], key(element))
-    let old = group(of: row)
+    let (row, newKey) = (rows.order[offset], key(element))
+    let old = groups[rows[row]]
     // Keys whose `==` lies may find the same group.
     let new = old.key.isSameIdentity(as: newKey) ? old : group(for: newKey)
     if new === old {
-      let offset = rows(of: old).offset(of: row)
-      draft(of: old)[offset] = element
+      draft(of: old)[old.offset(of: row)] = element
     } else {
-      didLeave(old, rows(of: old).remove(row))
-      didEnter(new, enterableRows(of: new).insert(row, inOrderOf: source), element)
+      didLeave(old, old.remove(row))
+      rows[row] = new.number
+      enter(new, row, element)
     }
   }
 
   /// Follows the move of one row, which stays in its group.
   @inlinable
   mutating func followMove(_ move: Changeset.Move) {
-    let row = source.remove(at: move.from)
-    source.insert(row, at: move.to)
-    let group = group(of: row)
-    let rows = rows(of: group)
-    let from = rows.remove(row)
-    let to = rows.insert(row, inOrderOf: source)
+    let row = rows.order.remove(at: move.from)
+    rows.order.insert(row, at: move.to)
+    let group = groups[rows[row]]
+    let from = group.remove(row)
+    let to = group.insert(row, inOrderOf: rows.order, storage)
     if from == 0 || to == 0 { group.isDisplaced = true }
     if from != to {
       draft(of: group).move(from: from, to: to)
@@ -142,31 +138,12 @@ struct GroupOperator<
     if offset == 0 { group.isDisplaced = true }
   }
 
-  /// Inserts the element of a row that has an offset in a group now.
+  /// Inserts the element of a row into a group.
   @inlinable
-  mutating func didEnter(_ group: Group, _ offset: Int, _ element: Element) {
+  mutating func enter(_ group: Group, _ row: UInt32, _ element: Element) {
+    let offset = group.insert(row, inOrderOf: rows.order, storage)
     draft(of: group).insert(element, at: offset)
     if offset == 0 { group.isDisplaced = true }
-  }
-
-  /// The rows of a group, which may have no elements yet.
-  @inlinable
-  func enterableRows(of group: Group) -> RowTree {
-    if let rows = group.rows { return rows }
-    let rows = RowTree(in: storage, number: group.number)
-    group.rows = rows
-    return rows
-  }
-
-  /// The group of a row.
-  @inlinable
-  func group(of row: UInt32) -> Group { groups[storage.listNumber(of: row)] }
-
-  /// The rows of a group that has elements.
-  @inlinable
-  func rows(of group: Group) -> RowTree {
-    guard let rows = group.rows else { preconditionFailure("a group without elements has no rows") }
-    return rows
   }
 
   /// Returns the group of a key, which has a number now.
@@ -285,9 +262,6 @@ struct GroupOperator<
   }
 
   @inlinable
-  func firstRow(of group: Group) -> UInt32 { rows(of: group)[0] }
-
-  @inlinable
   mutating func removeSection(of group: Group, _ output: CollectionDraft<Output>) {
     let offset = sections.remove(group.number)
     if view != nil { output.removeSubrange(offset..<offset + 1) }
@@ -308,24 +282,24 @@ struct GroupOperator<
     groups.remove(group.number)
     if groupOfHash[group.hash] === group { groupOfHash[group.hash] = nil }
     group.number = .max
-    // If the group has rows, they are in memory that is not used any more.
-    if let rows = group.rows, rows.count == 0 { rows.free() }
-    group.rows = nil
+    group.removeRows()
     group.endUse()
   }
 
   /// Inserts a group at its place in the output, and returns its offset.
   @inlinable
   mutating func place(_ group: Group) -> Int {
-    let (groups, source, first) = (groups, source, firstRow(of: group))
-    return sections.insert(group.number) { other in
+    let first = group.firstRow
+    let place = sections.place { other in
       let other = groups[other]
       if let order {
         if order.precedes(group.key, other.key) { return true }
         if order.precedes(other.key, group.key) { return false }
       }
-      return source.isBefore(first, firstRow(of: other))
+      return rows.order.isBefore(first, other.firstRow)
     }
+    sections.insert(group.number, at: place)
+    return place.offset
   }
 
   // MARK: Many changes
@@ -334,7 +308,7 @@ struct GroupOperator<
   @inlinable
   mutating func rebuild(_ change: CollectionChange<Element>, _ output: CollectionDraft<Output>) {
     let (changeset, elements) = (change.changeset, change.after.array)
-    let old = source.rows.map(group(of:))
+    let old = rows.order.rows.map { groups[rows[$0]] }
     var counts = Array(repeating: 0, count: groups.rowCount)
     /// The offset of each old element in its group.
     let places = old.map { group in
@@ -381,19 +355,18 @@ struct GroupOperator<
       ends[Int(group.number)] = start
       start += count
     }
-    var rows = Array(repeating: UInt32(0), count: elements.count)
+    var grouped = Array(repeating: UInt32(0), count: elements.count)
     for (offset, group) in groupOfElement.enumerated() {
-      rows[ends[Int(group.number)]] = UInt32(offset)
+      grouped[ends[Int(group.number)]] = UInt32(offset)
       ends[Int(group.number)] += 1
     }
-    rowNumbers = RowTable(Array(repeating: (), count: elements.count))
-    source = RowTree(0..<UInt32(elements.count))
+    rows = InputRows(groupOfElement.map(\.number))
     storage = RowStorage(expectedCount: elements.count, listCount: inUse.count)
     start = 0
     for group in inUse {
       let end = ends[Int(group.number)]
-      group.rows = RowTree(in: storage, number: group.number, rows[start..<end])
-      let offsets = rows[start..<end].map { Int($0) }
+      group.rows = RowTree(in: storage, grouped[start..<end])
+      let offsets = grouped[start..<end].map { Int($0) }
       replaceElements(
         of: group, offsets.map { elements[$0] }, kept.map { kept in offsets.map { kept[$0] } })
       start = end
@@ -410,7 +383,7 @@ struct GroupOperator<
   @inlinable
   mutating func reorder(_ output: CollectionDraft<Output>) {
     let inUse = sections.rows.map { groups[$0] }
-    arrange(inUse.sorted { source.isBefore(firstRow(of: $0), firstRow(of: $1)) }, output)
+    arrange(inUse.sorted { rows.order.isBefore($0.firstRow, $1.firstRow) }, output)
   }
 
   /// Writes the sections of groups, which are in the order of their first elements.

@@ -91,7 +91,7 @@ extension DataSource {
 /// An operator that shows each section as a block of consecutive rows.
 @usableFromInline
 struct SectionRowsOperator<Key: Hashable & Sendable, Item: Differentiable & Sendable>:
-  CollectionOperator
+  ~Copyable, CollectionOperator
 {
   @usableFromInline typealias Section = ListSection<Key, Item>
   @usableFromInline typealias Output = Section.Row
@@ -113,7 +113,7 @@ struct SectionRowsOperator<Key: Hashable & Sendable, Item: Differentiable & Send
   }
 
   @inlinable
-  func update(_ output: CollectionDraft<Output>) {
+  mutating func update(_ output: CollectionDraft<Output>) {
     guard let change = input.change else { return }
     let (changeset, before, after) = (change.changeset, change.before, change.after)
     var edit = SectionRowsEdit<Key, Item>()
@@ -137,7 +137,7 @@ struct SectionRowsOperator<Key: Hashable & Sendable, Item: Differentiable & Send
 
   /// Follows a change of the sections in their lengths.
   @inlinable
-  func follow(_ changeset: Changeset, _ after: Snapshot<Section>) {
+  mutating func follow(_ changeset: Changeset, _ after: Snapshot<Section>) {
     for offset in changeset.deletions.reversed() { lengths.remove(at: offset) }
     for move in changeset.sequentialMoves { _ = lengths.moveBlock(from: move.from, to: move.to) }
     for offset in changeset.insertions {

@@ -32,7 +32,7 @@ extension DataSource {
 /// An operator that replaces each element by its children, which are a block of consecutive elements of the output.
 @usableFromInline
 struct FlatMapOperator<Parent: Differentiable & Sendable, Child: Differentiable & Sendable>:
-  CollectionOperator
+  ~Copyable, CollectionOperator
 {
   @usableFromInline let input: CollectionInput<Parent>
   @usableFromInline let children: @Sendable (Parent) -> [Child]
@@ -64,7 +64,7 @@ struct FlatMapOperator<Parent: Differentiable & Sendable, Child: Differentiable 
 
   /// Follows a change of a few elements.
   @inlinable
-  func follow(_ change: CollectionChange<Parent>, _ output: CollectionDraft<Child>) {
+  mutating func follow(_ change: CollectionChange<Parent>, _ output: CollectionDraft<Child>) {
     let (changeset, after) = (change.changeset, change.after)
     for offset in changeset.deletions.reversed() {
       output.removeSubrange(lengths.block(at: offset))

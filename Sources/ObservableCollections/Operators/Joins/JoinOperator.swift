@@ -7,7 +7,7 @@ public import Diffing
 struct JoinOperator<
   Left: Differentiable & Sendable, Right: Differentiable & Sendable, Key: Hashable,
   Match: Differentiable & Sendable
->: CollectionOperator {
+>: ~Copyable, CollectionOperator {
   @usableFromInline typealias Pair = JoinedPair<Left, Match>
 
   @usableFromInline let left: CollectionInput<Left>
@@ -19,8 +19,8 @@ struct JoinOperator<
   /// The right side of a pair for a left element without a match, or `nil` if there is no such pair.
   @usableFromInline let missing: Match?
   // The rows of a key need no order: their offsets are sorted when a right element changes.
-  @usableFromInline let leftRows = RowsByKey<Key>(keepsOrder: false)
-  @usableFromInline let rightRows = RowsByKey<Key>()
+  @usableFromInline var leftRows = RowsByKey<Key>(keepsOrder: false)
+  @usableFromInline var rightRows = RowsByKey<Key>()
   /// The number of pairs of each left element.
   @usableFromInline var lengths = BlockLengths(lengths: [])
 
@@ -65,7 +65,7 @@ struct JoinOperator<
   ///
   /// - Parameter rights: The right elements that have rows.
   @inlinable
-  func followLeft(
+  mutating func followLeft(
     _ change: KeyChange<Left, Key>, _ rights: Snapshot<Right>, _ output: CollectionDraft<Pair>
   ) {
     let (changeset, after) = (change.changeset, change.after)
@@ -116,23 +116,23 @@ struct JoinOperator<
 
   /// Follows a change of a few right elements. The left input has been followed.
   @inlinable
-  func followRight(_ change: KeyChange<Right, Key>, _ output: CollectionDraft<Pair>) {
-    let (changeset, after, rows) = (change.changeset, change.after, rightRows)
+  mutating func followRight(_ change: KeyChange<Right, Key>, _ output: CollectionDraft<Pair>) {
+    let (changeset, after) = (change.changeset, change.after)
     for offset in changeset.deletions.reversed() {
-      removePairs(of: rows.order[offset], output)
-      rows.remove(at: offset)
+      removePairs(of: rightRows.order[offset], output)
+      rightRows.remove(at: offset)
     }
     for move in changeset.sequentialMoves { followRightMove(move, output) }
     for (offset, key) in zip(changeset.insertions, change.inserted) {
-      insertPairs(of: rows.insert(key, at: offset), after[offset], output)
+      insertPairs(of: rightRows.insert(key, at: offset), after[offset], output)
     }
     for (update, key) in zip(changeset.updates, change.updated) {
-      let row = rows.order[update.to]
-      if rows.keys[row] == key {
+      let row = rightRows.order[update.to]
+      if rightRows.keys[row] == key {
         updatePairs(of: row, after[update.to], output)
       } else {
         removePairs(of: row, output)
-        rows.setKey(of: row, to: key)
+        rightRows.setKey(of: row, to: key)
         insertPairs(of: row, after[update.to], output)
       }
     }
@@ -165,7 +165,7 @@ struct JoinOperator<
 
   /// Removes the pairs of a right row, which is removed next.
   @inlinable
-  func removePairs(of row: UInt32, _ output: CollectionDraft<Pair>) {
+  mutating func removePairs(of row: UInt32, _ output: CollectionDraft<Pair>) {
     let index = rightRows.index(of: row)
     let partners = partners(of: row, minimumLength: index + 1)
     let isLast = rightRows.count(of: rightRows.entry(of: rightRows.keys[row])) == 1
@@ -176,7 +176,7 @@ struct JoinOperator<
 
   /// Inserts the pairs of a right row, which was inserted before.
   @inlinable
-  func insertPairs(of row: UInt32, _ element: Right, _ output: CollectionDraft<Pair>) {
+  mutating func insertPairs(of row: UInt32, _ element: Right, _ output: CollectionDraft<Pair>) {
     let (index, new) = (rightRows.index(of: row), match(element))
     let isFirst = rightRows.count(of: rightRows.entry(of: rightRows.keys[row])) == 1
     if isFirst, missing != nil {
@@ -213,7 +213,7 @@ struct JoinOperator<
   }
 
   @inlinable
-  func followRightMove(_ move: Changeset.Move, _ output: CollectionDraft<Pair>) {
+  mutating func followRightMove(_ move: Changeset.Move, _ output: CollectionDraft<Pair>) {
     let row = rightRows.order[move.from]
     let from = rightRows.index(of: row)
     rightRows.move(from: move.from, to: move.to)

@@ -80,7 +80,7 @@ extension DataSource where Element.DifferenceIdentifier: Sendable {
 
 /// An operator that shows the rows of a tree. ``OutlineForest`` does the work that does not need the elements.
 @usableFromInline
-struct OutlineOperator<Element: Differentiable & Sendable>: CollectionOperator
+struct OutlineOperator<Element: Differentiable & Sendable>: ~Copyable, CollectionOperator
 where Element.DifferenceIdentifier: Sendable {
   @usableFromInline typealias Identifier = Element.DifferenceIdentifier
   @usableFromInline typealias Output = OutlineRow<Element>
@@ -132,12 +132,12 @@ where Element.DifferenceIdentifier: Sendable {
 
   /// Returns the keys of an element and of the parent that it names, for one more use.
   @inlinable
-  func makeLinks(_ element: Element) -> Links {
+  mutating func makeLinks(_ element: Element) -> Links {
     makeLinks(element.differenceIdentifier, parent(element))
   }
 
   @inlinable
-  func makeLinks(_ identifier: Identifier, _ parent: Identifier?) -> Links {
+  mutating func makeLinks(_ identifier: Identifier, _ parent: Identifier?) -> Links {
     let key = use(identifier)
     // An element that names itself has no parent.
     guard let parent, parent != identifier else {
@@ -147,14 +147,14 @@ where Element.DifferenceIdentifier: Sendable {
   }
 
   @inlinable
-  func use(_ identifier: Identifier) -> UInt32 {
+  mutating func use(_ identifier: Identifier) -> UInt32 {
     let key = keys.use(identifier)
     if keys.useCounts[Int(key)] == 1 { forest.setExpanded(expansion[identifier], key) }
     return key
   }
 
   @inlinable
-  func release(_ links: Links) {
+  mutating func release(_ links: Links) {
     keys.release(links.key)
     if links.parentKey != OutlineForest.none { keys.release(links.parentKey) }
   }
@@ -163,18 +163,20 @@ where Element.DifferenceIdentifier: Sendable {
   /// time of the long one.
   @inlinable
   mutating func renumber() {
-    let (old, oldKeys) = (forest, keys)
-    (forest, keys) = (OutlineForest(), OutlineKeys(expectedCount: old.source.count))
-    let rows = old.source.rows.map { row in
-      let links = old.links[row]
-      guard let identifier = oldKeys.identifiers[Int(links.key)] else {
-        preconditionFailure("the identity of a row is not in use")
-      }
-      let hasParent = links.parentKey != OutlineForest.none
-      let parent = hasParent ? oldKeys.identifiers[Int(links.parentKey)] : nil
-      return forest.links.insert(makeLinks(identifier, parent))
+    let identifiers = keys.identifiers
+    func identifier(_ key: UInt32) -> Identifier? {
+      key == OutlineForest.none ? nil : identifiers[Int(key)]
     }
-    forest.rebuild(rows)
+    let old = forest.source.rows.map { forest.links[$0] }
+    forest = OutlineForest()
+    keys = OutlineKeys(expectedCount: old.count)
+    forest.rebuild(
+      old.map { links in
+        guard let own = identifier(links.key) else {
+          preconditionFailure("the identity of a row is not in use")
+        }
+        return forest.links.insert(makeLinks(own, identifier(links.parentKey)))
+      })
   }
 
   // MARK: The expansion
@@ -217,7 +219,7 @@ where Element.DifferenceIdentifier: Sendable {
   mutating func follow(
     _ changeset: Changeset, toggling toggled: [UInt32], _ output: CollectionDraft<Output>
   ) {
-    let (forest, elements) = (forest, input.snapshot)
+    let elements = input.snapshot
     let deleted = changeset.deletions.map { forest.source[$0] }
     let moved = changeset.moves.map { forest.source[$0.from] }
     let updated = changeset.updates.map { forest.source[$0.from] }
@@ -328,9 +330,7 @@ where Element.DifferenceIdentifier: Sendable {
 ///
 /// An identity has a number as long as it is in use: by an element that has it, or by one that names it as its parent.
 @usableFromInline
-final class OutlineKeys<Identifier: Hashable>: @unchecked Sendable {
-  // Sendable: an operator owns the identities, and only one thread at a time calls an operator.
-
+struct OutlineKeys<Identifier: Hashable & Sendable>: ~Copyable, Sendable {
   @usableFromInline var numbers: [Identifier: UInt32] = [:]
   /// The identity of each number, or `nil` if the number is free.
   @usableFromInline var identifiers: [Identifier?] = []
@@ -354,7 +354,7 @@ final class OutlineKeys<Identifier: Hashable>: @unchecked Sendable {
 
   /// Returns the number of an identity, for one more use.
   @inlinable
-  func use(_ identifier: Identifier) -> UInt32 {
+  mutating func use(_ identifier: Identifier) -> UInt32 {
     if let key = number(of: identifier) {
       useCounts[Int(key)] += 1
       return key
@@ -372,7 +372,7 @@ final class OutlineKeys<Identifier: Hashable>: @unchecked Sendable {
 
   /// Ends one use of a number.
   @inlinable
-  func release(_ key: UInt32) {
+  mutating func release(_ key: UInt32) {
     useCounts[Int(key)] -= 1
     guard useCounts[Int(key)] == 0, let identifier = identifiers[Int(key)] else { return }
     identifiers[Int(key)] = nil

@@ -23,7 +23,7 @@ extension OutlineForest {
   func depth(shownAt offset: Int) -> Int32 { depths[offset] }
 
   /// Shows what a change of rows and of expanded keys brings.
-  func show(_ affected: Set<UInt32>, toggling toggled: [UInt32]) -> [OutlineEdit] {
+  mutating func show(_ affected: Set<UInt32>, toggling toggled: [UInt32]) -> [OutlineEdit] {
     var edits: [OutlineEdit] = []
     // First, everything disappears that must not stay where it is. The rest is in its final order.
     for row in affected.sorted() where shown.contains(row) {
@@ -44,7 +44,7 @@ extension OutlineForest {
   }
 
   /// Collapses or expands a key. The new children are not shown yet.
-  private func toggle(_ key: UInt32, _ edits: inout [OutlineEdit]) {
+  private mutating func toggle(_ key: UInt32, _ edits: inout [OutlineEdit]) {
     let holder = keys[Int(key)].holder
     setExpanded(!keys[Int(key)].isExpanded, key)
     guard holder != Self.none, shown.contains(holder) else { return }
@@ -56,7 +56,7 @@ extension OutlineForest {
   }
 
   /// Shows all rows below an expanded one, unless they are shown already.
-  private func showChildren(of row: UInt32, _ edits: inout [OutlineEdit]) {
+  private mutating func showChildren(of row: UInt32, _ edits: inout [OutlineEdit]) {
     let offset = shown.offset(of: row)
     // The children of an expanded row are shown together.
     if subtree(shownAt: offset).count > 1 { return }
@@ -65,7 +65,7 @@ extension OutlineForest {
   }
 
   /// Shows a row at its place, with the rows below it, unless its parent hides it.
-  private func show(_ row: UInt32, _ edits: inout [OutlineEdit]) {
+  private mutating func show(_ row: UInt32, _ edits: inout [OutlineEdit]) {
     let parent = parent(of: row)
     if parent != Self.none, !shown.contains(parent) || !isOpen(parent) { return }
     let parentOffset = parent == Self.none ? nil : shown.offset(of: parent)
@@ -82,11 +82,11 @@ extension OutlineForest {
 
   /// Returns the next shown row with the same parent.
   private func nextSibling(of row: UInt32, _ parent: UInt32) -> UInt32? {
-    let list = parent == Self.none ? roots : siblings
-    var offset = list.offset(of: row) + 1
-    while offset < list.count {
-      let next = list[offset]
-      if parent != Self.none, links[next].parentKey != links[row].parentKey { return nil }
+    let isRoot = parent == Self.none
+    var offset = (isRoot ? roots.offset(of: row) : siblings.offset(of: row)) + 1
+    while offset < (isRoot ? roots.count : siblings.count) {
+      let next = isRoot ? roots[offset] : siblings[offset]
+      if !isRoot, links[next].parentKey != links[row].parentKey { return nil }
       // A row of a cycle with the parent is a root.
       if shown.contains(next), self.parent(of: next) == parent { return next }
       offset += 1
@@ -104,7 +104,6 @@ extension OutlineForest {
 
   /// Returns a row and the rows below it that are to be shown, with their depths.
   private func subtree(of row: UInt32, depth: Int32) -> (rows: [UInt32], depths: [Int32]) {
-    let siblings = siblings
     var (rows, depths): ([UInt32], [Int32]) = ([], [])
     visit(
       row, depth: depth, first: { firstSibling(naming: $0) },
@@ -148,7 +147,7 @@ extension OutlineForest {
   ///
   /// - Complexity: O(*n*)
   @usableFromInline
-  func showAll() {
+  mutating func showAll() {
     let siblings = Array(siblings.rows)
     var firsts = Array(repeating: siblings.count, count: keys.count)
     for offset in siblings.indices.reversed() {
@@ -172,13 +171,13 @@ extension OutlineForest {
 
   // MARK: Edits of the list
 
-  private func hide(_ range: Range<Int>, _ edits: inout [OutlineEdit]) {
+  private mutating func hide(_ range: Range<Int>, _ edits: inout [OutlineEdit]) {
     if range.isEmpty { return }
     edits.append(.remove(range))
     replace(range, with: [], [])
   }
 
-  private func insert(
+  private mutating func insert(
     _ rows: [UInt32], _ depths: [Int32], at offset: Int, _ edits: inout [OutlineEdit]
   ) {
     if rows.isEmpty { return }
@@ -186,13 +185,14 @@ extension OutlineForest {
     replace(offset..<offset, with: rows, depths)
   }
 
-  private func replace(_ range: Range<Int>, with rows: [UInt32], _ depths: [Int32]) {
+  private mutating func replace(_ range: Range<Int>, with rows: [UInt32], _ depths: [Int32]) {
     let count = range.count + rows.count
     if count > 64, count > shown.count / 16 {
       var (all, allDepths) = (Array(shown.rows), self.depths.array)
       all.replaceSubrange(range, with: rows)
       allDepths.replaceSubrange(range, with: depths)
-      (shown, self.depths) = (RowTree(all), Self.depths(allDepths))
+      shown = RowTree(all)
+      self.depths = Self.depths(allDepths)
       return
     }
     for offset in range.reversed() {

@@ -8,15 +8,13 @@
 /// ``detach(_:)`` for each moved row that ``isDisplaced(_:moved:)``, ``attach(_:)`` for each detached or new row that is
 /// there, and ``finish(toggling:)``, which returns the edits of the list of shown rows. No code of the user runs here.
 @usableFromInline
-final class OutlineForest: @unchecked Sendable {
-  // Sendable: an operator owns the forest, and only one thread at a time calls an operator.
-
+struct OutlineForest: ~Copyable, Sendable {
   /// The number that means no row, or no key.
   @inlinable static var none: UInt32 { .max }
 
   /// The links of a row.
   @usableFromInline
-  struct Links {
+  struct Links: Sendable {
     @usableFromInline var key: UInt32
     /// The key of the parent that the row names, or `none`.
     @usableFromInline var parentKey: UInt32
@@ -29,7 +27,7 @@ final class OutlineForest: @unchecked Sendable {
   }
 
   /// The state of a key.
-  struct Key {
+  struct Key: Sendable {
     var holder = OutlineForest.none
     /// The number of rows that name the key as their parent.
     var namingCount = 0
@@ -37,8 +35,8 @@ final class OutlineForest: @unchecked Sendable {
   }
 
   /// The rows in the order of the source.
-  @usableFromInline private(set) var source = RowTree()
-  @usableFromInline let links = RowTable<Links>()
+  @usableFromInline var source = RowTree()
+  @usableFromInline var links = RowTable<Links>()
   private(set) var keys: [Key] = []
   /// The rows that name a parent, by the key of that, then in the order of the source.
   private(set) var siblings = RowTree()
@@ -72,7 +70,7 @@ final class OutlineForest: @unchecked Sendable {
 
   /// Stores whether the children of a key are shown. The change of a key that is in use is up to the caller.
   @usableFromInline
-  func setExpanded(_ isExpanded: Bool, _ key: UInt32) {
+  mutating func setExpanded(_ isExpanded: Bool, _ key: UInt32) {
     while keys.count <= Int(key) { keys.append(Key()) }
     keys[Int(key)].isExpanded = isExpanded
   }
@@ -119,7 +117,7 @@ final class OutlineForest: @unchecked Sendable {
 
   /// Takes a row out of the lists before a change of its place or its links.
   @usableFromInline
-  func detach(_ row: UInt32) {
+  mutating func detach(_ row: UInt32) {
     guard detached.insert(row).inserted else { return }
     affected.insert(row)
     let links = links[row]
@@ -147,15 +145,17 @@ final class OutlineForest: @unchecked Sendable {
     if detached.contains(row) { return false }
     // Of several rows with one key, the first one is the holder.
     if duplicates[links[row].key] != nil { return true }
-    let (source, key) = (source, links[row].parentKey)
-    let place = source.offset(of: row)
-    func isBetweenNeighbors(in list: RowTree, where isNeighbor: (UInt32) -> Bool) -> Bool {
+    let (key, place) = (links[row].parentKey, source.offset(of: row))
+    func isBetweenNeighbors(in list: borrowing RowTree, where isNeighbor: (UInt32) -> Bool) -> Bool
+    {
       let offset = list.offset(of: row)
-      return [offset - 1, offset + 1].allSatisfy { index in
-        guard index >= 0, index < list.count, isNeighbor(list[index]) else { return true }
-        let isOrdered = (source.offset(of: list[index]) < place) == (index < offset)
-        return isOrdered && !moved.contains(list[index])
+      for index in [offset - 1, offset + 1] where index >= 0 && index < list.count {
+        let other = list[index]
+        if !isNeighbor(other) { continue }
+        let isOrdered = (source.offset(of: other) < place) == (index < offset)
+        if !isOrdered || moved.contains(other) { return false }
       }
+      return true
     }
     if key != Self.none,
       !isBetweenNeighbors(in: siblings, where: { links[$0].parentKey == key })
@@ -167,21 +167,22 @@ final class OutlineForest: @unchecked Sendable {
 
   /// Stores other links of a row, which is detached before.
   @usableFromInline
-  func relink(_ row: UInt32, _ new: Links) {
+  mutating func relink(_ row: UInt32, _ new: Links) {
     detach(row)
     links[row] = new
   }
 
   /// Puts a row into the lists. All rows of the change are detached, and the source is edited.
   @usableFromInline
-  func attach(_ row: UInt32) {
+  mutating func attach(_ row: UInt32) {
     affected.insert(row)
-    let (links, source, new) = (links, source, links[row])
+    let new = links[row]
     if new.parentKey != Self.none {
-      siblings.insert(row) { other in
+      let place = siblings.place { other in
         let key = links[other].parentKey
         return key == new.parentKey ? source.isBefore(row, other) : key > new.parentKey
       }
+      siblings.insert(row, at: place)
       keys[Int(new.parentKey)].namingCount += 1
     }
     touch(new.key)
@@ -196,11 +197,11 @@ final class OutlineForest: @unchecked Sendable {
     }
   }
 
-  private func touch(_ key: UInt32) {
+  private mutating func touch(_ key: UInt32) {
     if touched[key] == nil { touched[key] = keys[Int(key)].holder }
   }
 
-  private func removeDuplicate(_ row: UInt32, _ key: UInt32) {
+  private mutating func removeDuplicate(_ row: UInt32, _ key: UInt32) {
     duplicates[key]?.remove(row)
     if duplicates[key]?.isEmpty == true { duplicates[key] = nil }
   }
@@ -210,13 +211,15 @@ final class OutlineForest: @unchecked Sendable {
   /// - Parameter toggled: The keys whose children are shown from now on, or no longer.
   /// - Returns: The edits of the shown rows, and the rows whose content may have changed.
   @usableFromInline
-  func finish(toggling toggled: [UInt32] = []) -> (edits: [OutlineEdit], refreshed: Set<UInt32>) {
+  mutating func finish(toggling toggled: [UInt32] = []) -> (
+    edits: [OutlineEdit], refreshed: Set<UInt32>
+  ) {
     for (key, old) in touched { settleHolder(of: key, old) }
     findCycles(from: Array(affected))
     for row in affected where source.contains(row) {
       let parent = parent(of: row)
       if (parent == Self.none) != roots.contains(row) {
-        if parent == Self.none { insertRoot(row) } else { roots.remove(row) }
+        if parent == Self.none { roots.insert(row, inOrderOf: source) } else { roots.remove(row) }
       }
       refreshed.insert(parent)
     }
@@ -226,13 +229,8 @@ final class OutlineForest: @unchecked Sendable {
     return (edits, refreshed)
   }
 
-  private func insertRoot(_ row: UInt32) {
-    let source = source
-    roots.insert(row) { source.isBefore(row, $0) }
-  }
-
   /// Finds the first row of a key. If it is another one than before, its children change their parent.
-  private func settleHolder(of key: UInt32, _ old: UInt32) {
+  private mutating func settleHolder(of key: UInt32, _ old: UInt32) {
     if keys[Int(key)].holder == Self.none, let others = duplicates[key],
       let first = others.min(by: { source.isBefore($0, $1) })
     {
@@ -253,7 +251,7 @@ final class OutlineForest: @unchecked Sendable {
 
   // MARK: Cycles
 
-  private func breakCycle(of row: UInt32) {
+  private mutating func breakCycle(of row: UInt32) {
     guard isInCycle(row), let cycle = cycles[row] else { return }
     for member in cycle {
       cycles[member] = nil
@@ -262,7 +260,7 @@ final class OutlineForest: @unchecked Sendable {
   }
 
   /// Finds the cycles that some rows are in. Each row of a cycle is a root.
-  private func findCycles(from rows: some Sequence<UInt32>) {
+  private mutating func findCycles(from rows: some Sequence<UInt32>) {
     /// The row from which each visited row was reached first.
     var starts: [UInt32: UInt32] = [:]
     // A row that no other names is in no cycle. Most rows are leaves.
@@ -290,7 +288,7 @@ final class OutlineForest: @unchecked Sendable {
   /// - Parameter rows: The rows in the order of the source. ``links`` and the expanded keys are up to date.
   /// - Complexity: O(*n*)
   @usableFromInline
-  func rebuild(_ rows: [UInt32]) {
+  mutating func rebuild(_ rows: [UInt32]) {
     source = RowTree(rows)
     for key in keys.indices { (keys[key].holder, keys[key].namingCount) = (Self.none, 0) }
     (duplicates, cycles) = ([:], [:])

@@ -6,7 +6,8 @@ public import Diffing
 /// Of the elements of one input that have one key, a range is included: see ``SetOperation/included(of:count:)``. A change
 /// of a few elements shifts the ends of the range by as many elements at most.
 @usableFromInline
-struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: CollectionOperator {
+struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: ~Copyable, CollectionOperator
+{
   @usableFromInline let inputs: [CollectionInput<Element>]
   @usableFromInline let operation: SetOperation
   @usableFromInline let key: @Sendable (Element) -> Key
@@ -83,12 +84,12 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
     _ change: KeyChange<Element, Key>, of number: Int, _ touched: inout TouchedKeys<Key>,
     _ output: CollectionDraft<Element>
   ) {
-    let (changeset, after, rows) = (change.changeset, change.after, parts[number].rows)
+    let (changeset, after, part) = (change.changeset, change.after, parts[number])
     for offset in changeset.deletions.reversed() {
       leave(at: offset, of: number, &touched)
       exclude(at: offset, of: number, output)
-      rows.remove(at: offset)
-      parts[number].included.remove(at: offset)
+      part.rows.remove(at: offset)
+      part.included.remove(at: offset)
     }
     for (step, move) in zip(changeset.sequentialMoves, changeset.moves) {
       followMove(step, of: number, &touched, output) { (after[move.to], move.to) }
@@ -97,14 +98,14 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
       insert(after[offset], key, at: offset, of: number, &touched, output)
     }
     for (update, key) in zip(changeset.updates, change.updated) {
-      let row = rows.order[update.to]
-      let isIncluded = parts[number].included[update.to]
-      if rows.keys[row] == key {
+      let row = part.rows.order[update.to]
+      let isIncluded = part.included[update.to]
+      if part.rows.keys[row] == key {
         if isIncluded { output[rank(of: update.to, in: number)] = after[update.to] }
       } else {
         leave(at: update.to, of: number, &touched)
         touch(key, &touched)
-        rows.setKey(of: row, to: key)
+        part.rows.setKey(of: row, to: key)
         let isInside = isInside(at: update.to, of: number, &touched)
         if isIncluded {
           touched.kept.append((number, update.to))
@@ -178,26 +179,27 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
   /// Adds an element to the ranges, and returns whether it is between included elements of its key, or needs none.
   @inlinable
   func isInside(at offset: Int, of number: Int, _ touched: inout TouchedKeys<Key>) -> Bool {
-    let rows = parts[number].rows
-    let row = rows.order[offset]
-    guard let key = rows.keys[row] else { return includesUnmatched(of: number) }
-    return touched.insert(rows.index(of: row), key, of: number)
+    let part = parts[number]
+    let row = part.rows.order[offset]
+    guard let key = part.rows.keys[row] else { return includesUnmatched(of: number) }
+    return touched.insert(part.rows.index(of: row), key, of: number)
   }
 
   /// Replaces an element that has another place or another key now, or removes it from the output.
   @inlinable
   func replaceKept(_ element: (number: Int, offset: Int), _ output: CollectionDraft<Element>) {
     let (number, offset) = element
-    let (rows, row) = (parts[number].rows, parts[number].rows.order[offset])
+    let part = parts[number]
+    let row = part.rows.order[offset]
     let isIncluded =
-      if let key = rows.keys[row] {
-        included(key, of: number).contains(rows.index(of: row))
+      if let key = part.rows.keys[row] {
+        included(key, of: number).contains(part.rows.index(of: row))
       } else {
         includesUnmatched(of: number)
       }
     if !isIncluded {
       exclude(at: offset, of: number, output)
-    } else if parts[number].included[offset] {
+    } else if part.included[offset] {
       output[rank(of: offset, in: number)] = inputs[number].snapshot[offset]
     }
   }
@@ -258,8 +260,9 @@ extension Range<Int> {
 @usableFromInline
 final class SetPart<Key: Hashable>: @unchecked Sendable {
   // Sendable: an operator owns the part, and only one thread at a time calls an operator.
+  // A class: the parts of an operator are in an array.
 
-  @usableFromInline let rows = RowsByKey<Key>()
+  @exclusivity(unchecked) @usableFromInline var rows = RowsByKey<Key>()
   /// Indicates for each element of the input whether it is in the output.
   @exclusivity(unchecked) @usableFromInline var included = BitTree()
 
@@ -303,11 +306,11 @@ extension SetOperator {
   @inlinable
   func includeAll() {
     for (number, part) in parts.enumerated() {
-      let (includesUnmatched, rows) = (includesUnmatched(of: number), part.rows)
-      let indices = rows.indices()
-      var next = rows.order.rows.makeIterator()
-      part.included = BitTree(count: rows.count) { offset in
-        guard let row = next.next(), let key = rows.keys[row] else { return includesUnmatched }
+      let includesUnmatched = includesUnmatched(of: number)
+      let indices = part.rows.indices()
+      var next = part.rows.order.rows.makeIterator()
+      part.included = BitTree(count: part.rows.count) { offset in
+        guard let row = next.next(), let key = part.rows.keys[row] else { return includesUnmatched }
         return included(key, of: number).contains(indices[offset])
       }
     }

@@ -65,7 +65,7 @@ extension DataSource {
 
 /// An operator that marks all elements of its input as shown, until their time is over.
 @usableFromInline
-struct ExpiryOperator<Element: Differentiable & Sendable>: CollectionOperator {
+struct ExpiryOperator<Element: Differentiable & Sendable>: ~Copyable, CollectionOperator {
   @usableFromInline let input: CollectionInput<Element>
   @usableFromInline let alarm: Alarm
   @usableFromInline let renewsOnUpdate: Bool
@@ -146,9 +146,9 @@ struct ExpiryOperator<Element: Differentiable & Sendable>: CollectionOperator {
   }
 
   @inlinable
-  func place(_ row: UInt32) {
+  mutating func place(_ row: UInt32) {
     let deadline = rows[row]
-    shown.insert(row) { rows[$0] > deadline }
+    shown.insert(row, at: shown.place { rows[$0] > deadline })
   }
 
   /// Hides the elements whose deadline has come, and sets the alarm for the next one.

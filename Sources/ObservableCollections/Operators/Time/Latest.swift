@@ -95,7 +95,7 @@ extension DataSource {
 /// An operator that marks the elements with the greatest keys as shown.
 @usableFromInline
 struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Sendable>:
-  CollectionOperator
+  ~Copyable, CollectionOperator
 {
   @usableFromInline typealias Output = MarkedElement<Element>
 
@@ -216,12 +216,13 @@ struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Send
 
   @inlinable
   mutating func enter(_ row: UInt32) {
-    let (key, rows) = (rows[row], rows)
-    let rank = ranking.insert(row) { other in
+    let key = rows[row]
+    let place = ranking.place { other in
       let otherKey = rows[other]
       return otherKey == key ? rows.order.isBefore(other, row) : otherKey < key
     }
-    if rank < shownCount { shownCount += 1 }
+    ranking.insert(row, at: place)
+    if place.offset < shownCount { shownCount += 1 }
   }
 
   @inlinable

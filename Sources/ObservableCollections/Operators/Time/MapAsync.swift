@@ -85,7 +85,7 @@ private struct AsyncValue<Input: Differentiable & Sendable, Output: Differentiab
 /// Each element that has no result for its present content has a *job*, which waits or runs.
 private struct AsyncMapOperator<
   Input: Differentiable & Sendable, Output: Differentiable & Sendable
->: CollectionOperator {
+>: ~Copyable, CollectionOperator {
   typealias Value = AsyncValue<Input, Output>
 
   let input: CollectionInput<Input>
