@@ -181,6 +181,123 @@ import Testing
     guarded = nil
     #expect(left == nil && collection == nil)
   }
+
+  @Test(.timeLimit(.minutes(10)))
+  func `the pending change of a guarded source goes with its contents`() throws {
+    let source = Items([1, 2])
+    let property = source.guarded(by: .count(atLeast: 2)).pendingChange
+    source.remove(at: 0)
+    try #require(property.value).accept()
+    #expect(property.value == nil)
+    let guarded = source.guarded(by: .count(atLeast: 1))
+    let log = Log<String>()
+    let contents = guarded.observe { [pending = guarded.pendingChange] event in
+      log.append("\(event.snapshot.count) \(pending.value != nil)")
+    }
+    let observation = guarded.pendingChange.observe { [guarded] change in
+      log.append("\(guarded.count) \(change != nil)")
+    }
+    source.remove(at: 0)
+    guarded.pendingChange.value?.accept()
+    #expect(Set(log.value) == ["1 false", "1 true", "0 false"])
+    contents.dispose()
+    observation.dispose()
+  }
+
+  @Test(.timeLimit(.minutes(10))) func `an earlier pending change does not accept a later one`()
+    throws
+  {
+    let source = Items([1, 2, 3, 4])
+    let guarded = source.guarded(by: .count(atLeast: 2))
+    let recorder = RecordingObserver(guarded)
+    source.replace(with: [1])
+    let stale = try #require(guarded.pendingChange.value)
+    source.replace(with: [1, 2, 3, 4])
+    #expect(guarded.pendingChange.value == nil)
+    source.replace(with: [])
+    stale.reject()
+    #expect(guarded.pendingChange.value != nil)
+    stale.accept()
+    #expect(recorder.eventCount == 1)
+    try #require(guarded.pendingChange.value).accept()
+    #expect(guarded.isEmpty)
+  }
+
+  @Test(.timeLimit(.minutes(10))) func `inside an observer, the first of two decisions counts`()
+    throws
+  {
+    for isAccepted in [false, true] {
+      let source = Items([1, 2])
+      let guarded = source.guarded(by: .count(atLeast: 2))
+      source.remove(at: 0)
+      let pending = try #require(guarded.pendingChange.value)
+      let observation = guarded.observe { event in
+        guard case .initial = event else { return }
+      }
+      let deciding = source.observe { event in
+        guard case .change = event else { return }
+        if isAccepted { pending.accept() }
+        pending.reject()
+        if !isAccepted { pending.accept() }
+      }
+      source.update(at: 0) { $0 = TestElement($0.id, 1) }
+      #expect(guarded.count == (isAccepted ? 1 : 2))
+      #expect(guarded.pendingChange.value == nil)
+      observation.dispose()
+      deciding.dispose()
+    }
+  }
+
+  @Test(.timeLimit(.minutes(10))) func `observers that come and go do not release what is refused`()
+    throws
+  {
+    let source = Items([1, 2])
+    let guarded = source.guarded(by: .count(atLeast: 2))
+    guarded.observe { _ in }.dispose()
+    source.remove(at: 0)
+    guarded.observe { _ in }.dispose()
+    #expect(guarded.count == 2 && guarded.pendingChange.value != nil)
+    let later = guarded.filter { _ in true }
+    #expect(later.count == 2)
+    source.update(at: 0) { $0 = TestElement($0.id, 7) }
+    #expect(later.count == 2)
+    #expect(guarded.pendingChange.value?.change.after.map(\.content) == [7])
+  }
+
+  @Test(.timeLimit(.minutes(10)))
+  func `a transaction over a refused and another source shows the other one`() throws {
+    let (source, other) = (Items([1, 2]), Items([3]))
+    let guarded = source.guarded(by: .count(atLeast: 2))
+    let both = guarded.concatenated(with: other)
+    let recorder = RecordingObserver(both)
+    withTransaction {
+      source.remove(at: 0)
+      other.append(4)
+    }
+    #expect(both.snapshot.map(\.id) == [1, 2, 3, 4] && recorder.eventCount == 2)
+    withTransaction {
+      guarded.pendingChange.value?.accept()
+      other.append(5)
+    }
+    #expect(both.snapshot.map(\.id) == [2, 3, 4, 5])
+    try recorder.check(against: both)
+  }
+
+  @Test(.timeLimit(.minutes(10))) func `a guard may accept and reject while it is asked`() {
+    let source = Items([1, 2])
+    let property = Shared<ReadOnlyProperty<ChangeGuard<TestElement>.PendingChange?>?>(nil)
+    let guarded = source.guarded(
+      by: ChangeGuard { change in
+        property.value?.value?.accept()
+        return change.after.count < 2 ? "too few" : nil
+      })
+    property.value = guarded.pendingChange
+    source.remove(at: 0)
+    #expect(guarded.count == 2)
+    source.update(at: 0) { $0 = TestElement($0.id, 1) }
+    #expect(guarded.count == 1 && guarded.pendingChange.value == nil)
+    property.value = nil
+  }
 }
 
 /// Rule G1, while threads change the source, accept and reject.
@@ -216,5 +333,23 @@ import Testing
     try recorder.check(against: guarded)
     #expect(guarded.snapshot.hasSameContents(as: source.snapshot))
     withExtendedLifetime(observation) {}
+  }
+
+  @Test func `a guarded source accepts and rejects while it changes`() throws {
+    let source = Items([1, 2, 3])
+    let guarded = source.guarded(by: .count(atLeast: 3))
+    let recorder = RecordingObserver(guarded)
+    for round in 0..<(TestRun.isLong ? 5_000 : 300) {
+      let workers = [
+        Worker { source.replace(with: [TestElement(round)]) },
+        Worker { guarded.pendingChange.value?.accept() },
+        Worker { guarded.pendingChange.value?.reject() },
+      ]
+      for worker in workers { try worker.join() }
+      source.append(contentsOf: [TestElement(-1), TestElement(-2)])
+    }
+    #expect(guarded.snapshot.map(\.id) == source.snapshot.map(\.id))
+    #expect(guarded.pendingChange.value == nil)
+    try recorder.check(against: guarded)
   }
 }

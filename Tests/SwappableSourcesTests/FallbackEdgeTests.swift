@@ -309,6 +309,27 @@ import Testing
     #expect(shown?.value?.offset == 1)
   }
 
+  @Test(.timeLimit(.minutes(10)))
+  func `an observer may release the fallback source that is changing over`() {
+    let (live, mirror) = (Items([1]), Items([2]))
+    weak var released: FallbackSource<TestElement>?
+    let kept = Shared<(FallbackSource<TestElement>?, Disposable?)>((nil, nil))
+    do {
+      let fallback = FallbackSource([live, mirror], fallingBackAfter: .zero)
+      released = fallback
+      kept.value = (fallback, nil)
+      let observation = fallback.observe { event in
+        if event.snapshot.first == 2 {
+          kept.value.1?.dispose()
+          kept.value = (nil, nil)
+        }
+      }
+      kept.value.1 = observation
+    }
+    live.setStatus(.failed(error))
+    #expect(released == nil)
+  }
+
   // MARK: Bad input
 
   @Test func `no sources and negative limits are refused`() async {

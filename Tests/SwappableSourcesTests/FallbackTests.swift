@@ -264,4 +264,16 @@ import Testing
     clock.advance(by: .seconds(1_000_000))
     #expect(fallback.shown.value?.offset == 0 && clock.sleeperCount == 0)
   }
+
+  @Test(.timeLimit(.minutes(10))) func `an endless time never ends`() {
+    let (live, mirror) = (Items([1]), Items([2]))
+    let fallback = FallbackSource(
+      [live, mirror], fallingBackAfter: .zero, returningAfter: .seconds(Int64.max))
+    let recorder = RecordingObserver(fallback)
+    live.setStatus(.failed(error))
+    live.setStatus(.loaded)
+    #expect(recorder.snapshot.map(\.id) == [2])
+    mirror.setStatus(.failed(error))
+    #expect(recorder.snapshot.map(\.id) == [1])
+  }
 }

@@ -321,4 +321,92 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
       #expect(Array(two.snapshot) == [2])
     }
   }
+
+  @Test func `a source that fails before it has loaded ends a group that waits for another one`() {
+    let error = SourceError(code: "gone", message: "it is gone")
+    let shown = Items([1])
+    let late = ControlledSource<TestElement>()
+    let (one, two) = (Container(shown), Container(Source([2])))
+    let slow = ControlledSource<TestElement>()
+    // It is made from the shown source, and may be shown before it has loaded.
+    let handle = swapTogether([one.swapping(to: shown.intersection(late)), two.swapping(to: slow)])
+    late.fail(error)
+    #expect(handle.outcomeIfKnown == .failed(error))
+    slow.load([9])
+    #expect(one.status == .loaded)
+    #expect(two.snapshot.map(\.id) == [2])
+  }
+
+  @Test func `groups begin inside transactions and inside observers of a member`() throws {
+    let (one, two) = (Container(Source([1])), Container(Source([2])))
+    let both = one.concatenated(with: two)
+    let recorder = RecordingObserver(both)
+    let (x, y) = (Source([3]), Source([4]))
+    withTransaction {
+      x.append(30)
+      y.append(40)
+      #expect(swapTogether([one.swapping(to: x), two.swapping(to: y)]).outcomeIfKnown == .swapped)
+      #expect(both.snapshot.map(\.id) == [3, 4])
+    }
+    #expect(both.snapshot.map(\.id) == [3, 30, 4, 40])
+    #expect(recorder.eventCount == 3)
+    let outcomes = Log<SwapHandle.Outcome?>()
+    let observation = one.observe { event in
+      guard case .change = event, event.snapshot.count < 5 else { return }
+      let next = event.snapshot.map(\.id) + [100]
+      let handle = swapTogether([
+        two.swapping(to: Source(next.map { TestElement($0) })),
+        one.swapping(to: Source(next.map { TestElement($0) })),
+      ])
+      outcomes.append(handle.outcomeIfKnown)
+    }
+    x.append(31)
+    #expect(outcomes.value == [.swapped, .swapped])
+    #expect(one.snapshot.map(\.id) == two.snapshot.map(\.id))
+    try recorder.check(against: both)
+    for change in recorder.changes.suffix(2) {
+      let half = change.after.count / 2
+      #expect(change.after.count % 2 == 0)
+      #expect(Array(change.after.prefix(half)) == Array(change.after.suffix(half)))
+    }
+    observation.dispose()
+  }
+
+  @Test func `members that are made from each other change in one event`() throws {
+    let one = Container(Source([1]))
+    let two = Container(Source([TestElement(1)]))
+    let both = one.leftJoined(with: two, on: \.id, equals: \.id)
+    let seen = Log<[Bool]>()
+    let observation = both.observe { event in seen.append(event.snapshot.map { $0.right != nil }) }
+    for isReversed in [false, true] {
+      let requests = [
+        one.swapping(to: Source([TestElement(isReversed ? 8 : 5)])),
+        two.swapping(to: one.filter { $0.id > 0 }),
+      ]
+      let handle = swapTogether(isReversed ? requests.reversed() : requests)
+      #expect(handle.outcomeIfKnown == .swapped)
+    }
+    #expect(seen.value == [[true], [true], [true]])
+    // The way back: the upper one no longer follows the lower one.
+    #expect(
+      swapTogether([one.swapping(to: Source([2])), two.swapping(to: Source([2]))]).outcomeIfKnown
+        == .swapped)
+    #expect(seen.value.last == [true] && seen.value.count == 4)
+    observation.dispose()
+  }
+
+  @Test func `one source in two members is loaded and shown by both`() throws {
+    let (one, two) = (Container(Source([1])), Container(Source([2])))
+    let new = LazySource()
+    let handle = swapTogether([one.swapping(to: new), two.swapping(to: new)])
+    new.load([7])
+    #expect(handle.outcomeIfKnown == .swapped)
+    let both = one.concatenated(with: two)
+    let recorder = RecordingObserver(both)
+    new.contents.append(8)
+    #expect(recorder.changes.map { $0.after.map(\.id) } == [[7, 8, 7, 8]])
+    one.swap(to: Source([0]))
+    new.contents.append(9)
+    #expect(both.snapshot.map(\.id) == [0, 7, 8, 9])
+  }
 }

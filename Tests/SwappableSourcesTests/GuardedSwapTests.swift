@@ -222,6 +222,83 @@ private typealias Guard = ChangeGuard<TestElement>
     #expect(container.swap(to: Source([1, 2]), guardedBy: both).outcomeIfKnown == .swapped)
   }
 
+  @Test func `a held source that fails before it has loaded ends the swap`() {
+    let error = SourceError(code: "gone", message: "it is gone")
+    let shown = Items([1])
+    let late = ControlledSource<TestElement>()
+    let container = Container(shown)
+    let handle = container.swap(
+      to: shown.intersection(late),
+      guardedBy: ChangeGuard { _ in "not yet" })
+    late.fail(error)
+    #expect(handle.outcomeIfKnown == .failed(error))
+    #expect(container.pendingChange.value == nil)
+    #expect(container.source === shown)
+  }
+
+  @Test func `a released container has no pending change`() throws {
+    var container: Container? = Container(Source([1]))
+    let property = try #require(container?.pendingChange)
+    let log = Log<Bool>()
+    let observation = property.observe { log.append($0 != nil) }
+    container?.swap(to: Source([9]), guardedBy: .count(atLeast: 2))
+    container = nil
+    #expect(property.value == nil)
+    #expect(log.value == [false, true, false])
+    observation.dispose()
+  }
+
+  @Test func `a released container releases the elements of its pending change`() throws {
+    weak var token: Token?
+    var container: SwappableContainer<Meddler>? = SwappableContainer(
+      ArrayDataSource([Meddler(id: 1)]))
+    let property = try #require(container?.pendingChange)
+    do {
+      let new = Token()
+      token = new
+      container?.swap(
+        to: ArrayDataSource([Meddler(id: 2, token: new)]), guardedBy: ChangeGuard { _ in "no" })
+    }
+    #expect(token != nil)
+    container = nil
+    #expect(token == nil)
+    withExtendedLifetime(property) {}
+  }
+
+  @Test func `a guard that edits the new source until it is content does not nest`() {
+    let container = Container(Source([1]))
+    let new = Source([TestElement]())
+    let handle = container.swap(
+      to: new,
+      guardedBy: Guard { change in
+        if change.after.count >= 2_000 { return nil }
+        new.append(TestElement(change.after.count))
+        return "more"
+      })
+    #expect(handle.outcomeIfKnown == .swapped)
+    #expect(container.count == 2_000)
+  }
+
+  @Test func `a refused source that fails keeps its contents and its pending change`() throws {
+    let error = SourceError(code: "gone", message: "it is gone")
+    let source = Items([1, 2, 3, 4])
+    let guarded = source.guarded(by: .count(atLeast: 2))
+    let recorder = RecordingObserver(guarded)
+    let statuses = StatusWatch(guarded, behind: recorder)
+    source.publish([1], status: .loading)
+    source.setStatus(.failed(error))
+    #expect(guarded.status == .failed(error) && guarded.count == 4)
+    #expect(guarded.pendingChange.value?.change.after.count == 1)
+    source.publish([5], status: .loaded)
+    #expect(guarded.status == .loaded && guarded.count == 4)
+    let container = Container(guarded)
+    #expect(container.snapshot.count == 4)
+    guarded.pendingChange.value?.accept()
+    #expect(container.snapshot.map(\.id) == [5])
+    #expect(statuses.fault == nil)
+    try recorder.check(against: guarded)
+  }
+
   // MARK: Previews
 
   @Test func `a preview tells what a swap would change`() async throws {

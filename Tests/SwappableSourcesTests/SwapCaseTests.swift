@@ -470,4 +470,24 @@ final class LazySource: DataSource {
     #expect(events.changes.map(\.changeset) == [Changeset(insertions: [3, 5])])
     try events.check(against: both)
   }
+
+  @Test(.timeLimit(.minutes(10)), arguments: ["loads", "is held", "is in a group"])
+  func `a transaction that completes a swap is one event`(kind: String) throws {
+    let container = Container(Source([1]))
+    let other = Source([2])
+    let both = container.concatenated(with: other)
+    let recorder = RecordingObserver(both)
+    let new = Items(status: kind == "is held" ? .loaded : .loading)
+    let handle =
+      kind == "is in a group"
+      ? swapTogether([container.swapping(to: new)])
+      : container.swap(to: new, guardedBy: kind == "loads" ? nil : .count(atLeast: 1))
+    withTransaction {
+      new.publish([5], status: .loaded)
+      other[0] = 6
+    }
+    #expect(handle.outcomeIfKnown == .swapped)
+    #expect(recorder.changes.map { $0.after.map(\.id) } == [[5, 6]])
+    try recorder.check(against: both)
+  }
 }

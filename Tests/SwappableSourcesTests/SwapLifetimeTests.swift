@@ -198,6 +198,89 @@ private final class View<Source: DataSource>: DataSource {
     }
     #expect(leftover == nil)
   }
+
+  @Test(.timeLimit(.minutes(10)))
+  func `an observer may release a member of the group that is being delivered`() throws {
+    let one = Shared<Container?>(Container(Source([1])))
+    let two = Shared<Container?>(Container(Source([2])))
+    weak let left = two.value
+    let observation = one.value?.observe { event in
+      if case .change = event { two.value = nil }
+    }
+    let handle = swapTogether([
+      try #require(one.value).swapping(to: Source([5])),
+      try #require(two.value).swapping(to: Source([6])),
+    ])
+    #expect(handle.outcomeIfKnown == .swapped)
+    #expect(left == nil)
+    observation?.dispose()
+  }
+
+  @Test(
+    .timeLimit(.minutes(10)),
+    arguments: ["swapped", "cancel", "fail", "supersede", "release", "reject"])
+  func `nothing is kept after the end of a group`(end: String) throws {
+    weak var oldSource: ControlledSource<TestElement>?
+    weak var newSource: ControlledSource<TestElement>?
+    weak var held: Source?
+    weak var weakHandle: SwapHandle?
+    weak var weakTwo: Container?
+    let one = Container(Source([1]))
+    do {
+      let (old, new, heldSource) = (
+        ControlledSource<TestElement>(), ControlledSource<TestElement>(), Source([TestElement]())
+      )
+      (oldSource, newSource, held) = (old, new, heldSource)
+      var two: Container? = Container(old)
+      old.load([2])
+      weakTwo = two
+      let handle: SwapHandle
+      do {
+        handle = swapTogether([
+          one.swapping(to: heldSource, guardedBy: .count(atLeast: 1)),
+          try #require(two).swapping(to: new),
+        ])
+      }
+      weakHandle = handle
+      if end == "fail" {
+        new.fail(SourceError(code: "gone", message: "it is gone"))
+      } else {
+        new.load([3])
+      }
+      switch end {
+      case "swapped": heldSource.append(1)
+      case "cancel": handle.cancel()
+      case "supersede": one.swap(to: Source([4]))
+      case "release": two = nil
+      case "reject": one.pendingChange.value?.reject()
+      default: break
+      }
+      #expect(handle.outcomeIfKnown != nil)
+      withExtendedLifetime(two) {}
+    }
+    // The source that is shown keeps its handle.
+    #expect((weakHandle == nil) == (end != "swapped"))
+    #expect(weakTwo == nil && oldSource == nil && newSource == nil)
+    #expect((held == nil) == (end != "swapped"))
+    #expect(one.pendingChange.value == nil)
+  }
+
+  @Test(.timeLimit(.minutes(10))) func `a chain of pending groups is released`() {
+    // Each group is the only owner of the container of the next one.
+    let parking = Container(Source([0]))
+    var next: any DataSource<TestElement> = ControlledSource<TestElement>()
+    var handles: [SwapHandle] = []
+    for _ in 0..<1_000 {
+      let (container, other) = (Container(Source([1])), Container(Source([1])))
+      handles.append(
+        swapTogether([container.swapping(to: next), other.swapping(to: ControlledSource())]))
+      next = Holder(container, other)
+    }
+    parking.swap(to: next, guardedBy: ChangeGuard { _ in "no" })
+    next = Source()
+    parking.pendingChange.value?.reject()
+    #expect(handles.allSatisfy { $0.outcomeIfKnown == .cancelled })
+  }
 }
 
 /// Rule T4 through containers.
@@ -227,4 +310,17 @@ private final class View<Source: DataSource>: DataSource {
     #expect(recorder.events.last?.brief == "1-2:[1, 2, 7, 8]")
     try recorder.check(against: joined)
   }
+}
+
+/// A source that is the only owner of two containers.
+private final class Holder: DataSource {
+  private let contents = ControlledSource<TestElement>()
+  private let containers: (Container, Container)
+
+  init(_ one: Container, _ two: Container) {
+    containers = (one, two)
+    contents.load([1])
+  }
+
+  var collection: LiveCollection<TestElement> { contents.collection }
 }
