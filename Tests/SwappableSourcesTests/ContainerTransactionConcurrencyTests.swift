@@ -1,6 +1,5 @@
 import DataSourceTesting
 import Diffing
-import Foundation
 import ObservableCollections
 import ReactiveSignals
 import SwappableSources
@@ -8,9 +7,8 @@ import TestSupport
 import TestTags
 import Testing
 
-/// Attempts to break containers that take part in transactions over several roots.
-@Suite(.tags(.concurrency)) struct ContainerBreakingConcurrencyTests {
-
+/// Rule T12 behind containers: transactions over several sources while the containers swap.
+@Suite(.tags(.concurrency)) struct ContainerTransactionConcurrencyTests {
   @Test(arguments: [PausePoint.swapFrozen, .swapComputed])
   func `a transaction is one event although a container computes a difference`(
     point: PausePoint
@@ -113,8 +111,8 @@ import Testing
   }
 
   @Test func `swaps and transactions over the sources leave no commit behind`() throws {
-    let seed = UInt64.random(in: 0...UInt64.max)
-    print("ContainerBreaking seed \(seed)")
+    let seed = TestRun.seed ?? .random(in: 0 ... .max)
+    print("swaps and transactions: SWAPPABLE_SEED=\(seed)")
     let rounds = TestRun.isLong ? 20_000 : 300
     let sources = (0..<3).map { number in
       ArrayDataSource([TestElement(number, 0), TestElement(number + 10, 0)])
@@ -155,7 +153,7 @@ import Testing
     }
     for worker in workers { try worker.join() }
     for collection in all { collection.flushAndWait() }
-    print("ContainerBreaking operations \(operations.value)")
+    print("swaps and transactions: \(operations.value) operations")
     for (recorder, collection) in zip(recorders, all) { try recorder.check(against: collection) }
     let expected = containers[0].snapshot.array + containers[1].snapshot.array
     #expect(Array(all[0].snapshot) == expected + sources[2].snapshot.array, "seed \(seed)")
