@@ -265,4 +265,58 @@ import Testing
     #expect(late.snapshot.elementsEqual(items.snapshot.filter { $0.content == 5 }))
     slow.dispose()
   }
+
+  @Test func `the closure that returns keys may ask for groups and edit the source`() throws {
+    try Worker.run {
+      let items = Items((0..<40).map { TestElement($0, $0 % 4) })
+      let index = Shared<LiveIndex<Int, TestElement>?>(nil)
+      let calls = Shared(0)
+      let key: @Sendable (TestElement) -> Int = { [weak items] element in
+        let number = calls.modify {
+          $0 += 1; return $0
+        }
+        if number > 40, number % 7 == 0, number < 400 {
+          items?.append(TestElement(1_000 + number, number % 6))
+          _ = index.value?[number % 8].snapshot.count
+        }
+        return element.content
+      }
+      index.value = items.indexed(by: key)
+      let sections = items.sections(by: key)
+      let recorder = RecordingObserver(sections)
+      let held = index.value?[2]
+      for step in 0..<60 {
+        items[step % 40].content = step % 5
+        items.append(TestElement(5_000 + step, step % 6))
+      }
+      #expect(held?.snapshot.map(\.id) == items.snapshot.filter { $0.content == 2 }.map(\.id))
+      let expected = GroupingTests.sections(Array(items.snapshot)) { $0.content }
+      #expect(sections.snapshot.hasSameContents(as: Snapshot(expected)))
+      #expect(throws: Never.self) { try recorder.check(against: sections) }
+      index.value = nil
+    }
+  }
+
+  @Test func `groups of a released list share one new grouping`() throws {
+    let (calls, isArmed) = (Shared(0), Shared(false))
+    let kept = Shared<LiveIndex<Int, TestElement>.Group?>(nil)
+    let other = Shared<LiveCollection<TestElement>?>(nil)
+    let items = Items((0..<1_000).map { TestElement($0, $0 % 100) })
+    let key: @Sendable (TestElement) -> Int = { element in
+      calls.modify { $0 += 1 }
+      if isArmed.exchange(false) { try? Worker.run { other.value = kept.value?.elements } }
+      return element.content
+    }
+    let counts = items.grouped(by: key).snapshot.map { $0.elements.count }
+    #expect(counts == Array(repeating: 10, count: 100) && calls.value == 2_000)
+    kept.value = items.grouped(by: key).snapshot.first
+    let elements = try #require(kept.value?.elements)
+    // Another thread, and the closure that returns keys, ask for the same group.
+    isArmed.value = true
+    items.append(TestElement(1_000, 0))
+    #expect(elements.count == 11 && calls.value == 4_001)
+    let isSame = elements === other.value
+    #expect(isSame)
+    (kept.value, other.value) = (nil, nil)
+  }
 }

@@ -145,4 +145,33 @@ import Testing
     #expect(largest.value == 2)
     for observation in observations { observation.dispose() }
   }
+
+  @Test func `a group stays equal while its number of elements does`() throws {
+    let items = Items((0..<20).map { TestElement($0, $0 % 4) })
+    let groups = items.grouped { $0.content }
+    let recorder = RecordingObserver(groups)
+    let elements = try #require(groups.snapshot.first).elements
+    let elementRecorder = RecordingObserver(elements)
+    let followers = groups.map { TestElement($0.key, $0.count) }
+    let domain = items.collection.node.domain
+    let before = domain.visits
+    items.transaction { draft in
+      draft.remove(at: 0)
+      draft.insert(TestElement(30, 0), at: 0)
+    }
+    // The groups, and the elements of the first one.
+    #expect(domain.visits - before == 2)
+    items.move(from: 0, to: 1)
+    #expect(elements.snapshot.map(\.id) == [30, 4, 8, 12, 16])
+    // The groups, and what follows them: the move changes only the order of the groups.
+    #expect(domain.visits - before == 4)
+    #expect(recorder.eventCount == 2 && followers.count == 4)
+    items.transaction { draft in
+      draft[0].content = 2
+      draft[1].content = 1
+    }
+    #expect(groups.snapshot.map(\.count) == [6, 5, 5, 4])
+    try elementRecorder.check(against: elements)
+    try recorder.check(against: groups)
+  }
 }

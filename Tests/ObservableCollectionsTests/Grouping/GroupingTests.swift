@@ -262,4 +262,118 @@ import Testing
     }
     #expect(index == nil)
   }
+
+  // MARK: Asking for groups
+
+  @Test func `keys that are asked for inside an observer are up to date`() throws {
+    var editor = RandomEditor<TestElement>(seed: 5)
+    let items = Items(editor.makeElements())
+    let index = items.indexed { $0.content }
+    let made = Log<
+      (key: Int, source: LiveCollection<TestElement>, RecordingObserver<TestElement>)
+    >()
+    let wrong = Shared(0)
+    let late = Shared<LiveIndex<Int, TestElement>?>(nil)
+    let observation = items.observe { event in
+      // One index exists before this observer, and one is made after it.
+      for index in [index, late.value].compactMap({ $0 }) {
+        let key = event.revision % 5
+        let collection = index[key]
+        let expected = Snapshot(event.snapshot.filter { $0.content == key })
+        if !collection.snapshot.hasSameContents(as: expected) { wrong.modify { $0 += 1 } }
+        made.append((key, collection, RecordingObserver(collection, keeps: 3)))
+      }
+    }
+    late.value = items.indexed { $0.content }
+    for _ in 0..<60 { try editor.step(items) }
+    for (key, source, recorder) in made.value {
+      #expect(source.snapshot.elementsEqual(items.snapshot.filter { $0.content == key }))
+      try recorder.check(against: source)
+    }
+    #expect(wrong.value == 0 && made.value.count > 60)
+    observation.dispose()
+  }
+
+  @Test func `a key that is asked for inside a transaction shows what is committed`() throws {
+    let items = Items([TestElement(1, 1)])
+    let index = items.indexed { $0.content }
+    let made = items.transaction { draft in
+      draft.append(TestElement(2, 1))
+      draft.append(TestElement(3, 8))
+      let made = [index[1], index[8]]
+      #expect(made.map { $0.snapshot.map(\.id) } == [[1], []])
+      return made
+    }
+    let recorders = made.map { RecordingObserver($0) }
+    #expect(made.map { $0.snapshot.map(\.id) } == [[1, 2], [3]])
+    items.removeAll()
+    for (collection, recorder) in zip(made, recorders) { try recorder.check(against: collection) }
+  }
+
+  // MARK: Many and strange keys
+
+  @Test func `there may be as many groups as elements`() throws {
+    let count = TestRun.isLong ? 1_000_000 : 20_000
+    let items = Items((0..<count).map { TestElement($0, $0) })
+    let groups = items.grouped(by: \.content, order: .descending(\.self))
+    #expect(groups.count == count && groups.snapshot[0].key == count - 1)
+    let last = groups.snapshot[0].elements
+    items[3].content = count - 1
+    #expect(last.snapshot.map(\.id) == [3, count - 1] && groups.count == count - 1)
+    items.transaction { draft in
+      for offset in 0..<draft.count { draft[offset].content = offset % 3 }
+    }
+    #expect(groups.snapshot.map(\.key) == [2, 1, 0] && last.isEmpty)
+    items.removeAll()
+    #expect(groups.isEmpty)
+  }
+
+  @Test(arguments: [0, 1, 2]) func `keys that lie lose no element and stop nothing`(kind: Int) {
+    let calls = Shared(0)
+    let items = Items((0..<300).map { TestElement($0, $0 % 40) })
+    let key: @Sendable (TestElement) -> LyingKey = {
+      LyingKey(value: $0.content, lie: kind, calls: calls)
+    }
+    let sections = items.sections(by: key)
+    let ordered = items.sections(by: key, order: .ascending(\.value))
+    let index = items.indexed(by: key)
+    let held = (0..<10).map { index[LyingKey(value: $0, lie: kind, calls: calls)] }
+    for step in 0..<200 {
+      items.transaction { draft in
+        draft.remove(at: step * 7 % draft.count)
+        draft.append(TestElement(1_000 + step, step % 50))
+        draft[step % draft.count].content = step % 13
+        if step % 40 == 0 {
+          for offset in 0..<60 { draft[offset].content = (step + offset) % 9 }
+        }
+      }
+      let ids = items.snapshot.map(\.id).sorted()
+      #expect(sections.snapshot.flatMap { $0.elements.map(\.id) }.sorted() == ids)
+      #expect(ordered.snapshot.flatMap { $0.elements.map(\.id) }.sorted() == ids)
+    }
+    withExtendedLifetime(held) {}
+  }
+}
+
+/// A key whose hash values, or answers to comparisons, change from call to call.
+private struct LyingKey: Hashable, Sendable {
+  let value: Int
+  let lie: Int
+  let calls: Shared<Int>
+
+  private var isLie: Bool {
+    calls.modify {
+      $0 += 1; return $0 % 5 == 0
+    }
+  }
+
+  static func == (one: LyingKey, other: LyingKey) -> Bool {
+    if one.lie == 2, one.isLie { return false }
+    if one.lie == 1, one.isLie { return true }
+    return one.value == other.value
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(lie == 0 && isLie ? 0 : value % 3)
+  }
 }

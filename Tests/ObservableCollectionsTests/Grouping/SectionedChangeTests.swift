@@ -65,4 +65,52 @@ import Testing
     #expect(deliver() == [])
     observation.dispose()
   }
+
+  /// An observer whose changes are merged sees a group end and another one with the same key begin.
+  @Test func `merged changes over a group that ended and began again lead to its elements`() {
+    let items = Items([TestElement(-1, -1)])
+    let jobs = Log<@Sendable () -> Void>()
+    let wrong = Shared(0)
+    let observation = items.sections { $0.content }
+      .observe(on: Scheduler { work in jobs.append(work) }) { event in
+        guard case .change(let change) = event else { return }
+        let (before, after) = (
+          change.before.map { Model(model: $0.key, elements: $0.elements) },
+          change.after.map { Model(model: $0.key, elements: $0.elements) }
+        )
+        if change.sectionedChangeset().applying(to: before, with: after) != after {
+          wrong.modify { $0 += 1 }
+        }
+      }
+    /// Many keys come and go, so that unused groups are removed.
+    func useOtherKeys(_ count: Int) {
+      for key in 10..<10 + count {
+        items.append(TestElement(key, key))
+        items.remove(at: items.count - 1)
+      }
+    }
+    for round in 0..<150 {
+      useOtherKeys(80)
+      items.append(TestElement(round, 5))
+      for job in jobs.exchangeAll() { job() }
+      items.remove(at: 1)
+      useOtherKeys(40 + round % 70)
+      items.append(TestElement(round + 1_000, 5))
+      items.append(TestElement(round + 2_000, 5))
+      for job in jobs.exchangeAll() { job() }
+      items.removeSubrange(1..<items.count)
+    }
+    #expect(wrong.value == 0)
+    observation.dispose()
+  }
+}
+
+extension Shared {
+  /// Returns all entries, and removes them.
+  fileprivate func exchangeAll<Entry>() -> [Entry] where Value == [Entry] {
+    modify { entries in
+      defer { entries = [] }
+      return entries
+    }
+  }
 }
