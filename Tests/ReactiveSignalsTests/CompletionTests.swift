@@ -108,6 +108,15 @@ import Testing
     withExtendedLifetime(derived) {}
   }
 
+  @Test func `what follows a signal after its end is released`() {
+    let (input, other) = (SignalInput<Int>(), SignalInput<Int>())
+    let kept = input.signal.merge(with: other.signal)
+    input.finish()
+    do { _ = input.signal.merge(with: other.signal) }
+    #expect(!input.signal.node.isFollowed)
+    withExtendedLifetime(kept) {}
+  }
+
   // MARK: Elsewhere
 
   @Test(arguments: [DeliveryPolicy.coalesce, .everything, .bounded(2)])

@@ -97,4 +97,18 @@ import Testing
       #expect(throws: Never.self) { try pairs.check(against: joined) }
     }
   }
+
+  @Test func `a chain of a thousand joins needs no more than an ordinary stack`() async {
+    await #expect(processExitsWith: .success) {
+      let worker = Worker {
+        let items = Items([TestElement(1, 1)])
+        var last = items.concatenated(with: Items([]))
+        for _ in 1..<1_000 { last = last.concatenated(with: Items([])) }
+        let events = RecordingObserver(last)
+        items.append(TestElement(2, 2))
+        precondition(events.changes.count == 1)
+      }
+      try worker.join()
+    }
+  }
 }
