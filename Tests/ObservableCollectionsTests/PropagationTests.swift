@@ -249,6 +249,78 @@ import Testing
     }
     #expect(!limit.signal.node.isFollowed)
   }
+
+  @Test func `two operators over the same properties in opposite orders see a transaction once`() {
+    let (first, second) = (Property(0), Property(0))
+    let rows = LiveCollection { inputs in
+      Pair(first: inputs.property(first), second: inputs.property(second))
+    }
+    let turned = LiveCollection { inputs in
+      Pair(first: inputs.property(second), second: inputs.property(first))
+    }
+    let (events, turnedEvents) = (RecordingObserver(rows), RecordingObserver(turned))
+    for number in 1...2 {
+      withTransaction {
+        first.value = number
+        second.value = number
+      }
+    }
+    #expect(events.changes.map { Array($0.after) } == [["1, 1"], ["2, 2"]])
+    #expect(turnedEvents.changes.map { Array($0.after) } == [["1, 1"], ["2, 2"]])
+  }
+
+  @Test func `collections of properties with each other's parameters see a transaction once`() {
+    let (first, second) = (Property(0), Property(0))
+    let rowsOfFirst = LiveCollection { SingleRow(value: $0.property(first)) }
+    let rowsOfSecond = LiveCollection { SingleRow(value: $0.property(second)) }
+    let one = LiveCollection { inputs in
+      Tagged(rows: inputs.collection(rowsOfFirst), tag: inputs.property(second))
+    }
+    let other = LiveCollection { inputs in
+      Tagged(rows: inputs.collection(rowsOfSecond), tag: inputs.property(first))
+    }
+    let (events, otherEvents) = (RecordingObserver(one), RecordingObserver(other))
+    withTransaction {
+      first.value = 1
+      second.value = 1
+    }
+    #expect(events.changes.map { Array($0.after) } == [["1, 1"]])
+    #expect(otherEvents.changes.map { Array($0.after) } == [["1, 1"]])
+  }
+
+  @Test func `one property that is a parameter of two operators in a chain causes one event`() {
+    let items = Items((0..<4).map { TestElement($0, $0) })
+    let limit = Property(1)
+    let small = LiveCollection { inputs in
+      Below(items: inputs.collection(items), limit: inputs.property(limit))
+    }
+    let tagged = LiveCollection { inputs in
+      Tagged(
+        rows: inputs.collection(small.map { "\($0.id)" }), tag: inputs.property(limit))
+    }
+    let events = RecordingObserver(tagged)
+    limit.value = 2
+    #expect(events.changes.map { Array($0.after) } == [["0, 2", "1, 2"]])
+  }
+
+  @Test func `a transaction over a parameter of many operators takes linear time`() {
+    // One commit of each operator enters the domain. No commit may search all others.
+    let items = Items((0..<3).map { TestElement($0, $0) })
+    let limit = Property(1)
+    let count = TestRun.isLong ? 10_000 : 500
+    let all = (0..<count).map { _ in
+      LiveCollection { inputs in
+        Below(items: inputs.collection(items), limit: inputs.property(limit))
+      }
+    }
+    let start = ContinuousClock.now
+    withTransaction {
+      items.append(TestElement(3, 0))
+      limit.value = 2
+    }
+    print("a parameter of \(count) operators: \(ContinuousClock.now - start)")
+    #expect(all.allSatisfy { $0.snapshot.count == 3 })
+  }
 }
 
 /// The elements with a content below a limit.
@@ -296,4 +368,25 @@ private struct CountSignal {
     }
     signal = Signal(node, upstream: [items])
   }
+}
+
+/// One row with the value of a property.
+private struct SingleRow: CollectionOperator {
+  let value: PropertyInput<Int>
+
+  func start(_ output: CollectionDraft<String>) { output.replace(with: ["\(value.value)"]) }
+
+  func update(_ output: CollectionDraft<String>) { start(output) }
+}
+
+/// The rows of a collection, each with the value of a property.
+private struct Tagged: CollectionOperator {
+  let rows: CollectionInput<String>
+  let tag: PropertyInput<Int>
+
+  func start(_ output: CollectionDraft<String>) {
+    output.replace(with: rows.snapshot.map { "\($0), \(tag.value)" })
+  }
+
+  func update(_ output: CollectionDraft<String>) { start(output) }
 }

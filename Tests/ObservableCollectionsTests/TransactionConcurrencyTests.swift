@@ -4,6 +4,7 @@ import Dispatch
 import Foundation
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import TestSupport
 import TestTags
 import Testing
@@ -181,4 +182,133 @@ import Testing
       DispatchSemaphore(value: 0).wait()
     }
   }
+
+  @Test func `edits of an observer do not join a transaction of its thread`() throws {
+    let input = SignalInput<Int>()
+    let log = Items([])
+    let observation = input.signal.observe { value in
+      if value == 1 {
+        let worker = Worker { input.send(2) }
+        #expect(throws: Never.self) { try worker.join() }
+      } else {
+        log.append(TestElement(value, 0))
+      }
+    }
+    try? withTransaction {
+      input.send(1)
+      throw Refusal()
+    }
+    #expect(log.snapshot.map(\.id) == [2])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `random transactions over many roots are whole for each observer`() throws {
+    let seed = TestRun.seed ?? .random(in: 0 ... .max)
+    print("random transactions: SWAPPABLE_SEED=\(seed)")
+    let rounds = TestRun.isLong ? 20_000 : 100
+    let roots = (0..<4).map { Items([TestElement($0, 0), TestElement($0 + 100, 0)]) }
+    let property = Property(0)
+    let first = roots[0].concatenated(with: roots[1])
+    let second = LiveCollection { inputs in
+      Stamps(
+        parts: [roots[2], roots[3]].map { inputs.collection($0) }, value: inputs.property(property))
+    }
+    let third = LiveCollection { inputs in
+      Stamps(
+        parts: [
+          first.map { $0 }.collection, roots[2].filter { _ in true }.collection,
+          second.map { $0 }.collection,
+        ]
+        .map { inputs.collection($0) }, value: inputs.property(property.map { $0 }))
+    }
+    let mixtures = Log<String>([])
+    let operations = Shared(0)
+    let all: [LiveCollection<TestElement>] = [first, second, third]
+    @Sendable func check(_ name: String, _ snapshot: Snapshot<TestElement>) {
+      let stamps = Set(snapshot.filter { $0.id < 100 }.map(\.content))
+      if stamps.count > 1 { mixtures.append("\(name): \(stamps.sorted())") }
+    }
+    let observations = all.enumerated().map { number, collection in
+      collection.observe { check("\(number)", $0.snapshot) }
+    }
+    let recorders = all.map { RecordingObserver($0, seed: seed, expectsEveryRevision: false) }
+    let gate = RecursiveGate()
+    let stamp = Shared(0)
+    let isOver = Shared(false)
+    let writers = (0..<2).map { thread in
+      Worker {
+        var random = SeededGenerator(seed: seed &+ UInt64(thread))
+        for _ in 0..<rounds {
+          operations.modify { $0 += 1 }
+          var order = Array(0...4)
+          order.shuffle(using: &random)
+          let fails = random.oneIn(8)
+          // One at a time, because the roots are edited in any order.
+          gate.enter(as: .current)
+          let number = stamp.modify { value in
+            value += 1
+            return value
+          }
+          try? withTransaction {
+            for index in order {
+              if index == 4 {
+                property.value = number
+              } else if random.oneIn(3) {
+                try? withTransaction {
+                  roots[index][0] = TestElement(index, -number)
+                  throw Refusal()
+                }
+                roots[index][0] = TestElement(index, number)
+              } else {
+                roots[index][0] = TestElement(index, number)
+              }
+            }
+            if fails { throw Refusal() }
+          }
+          gate.leave(as: .current)
+        }
+      }
+    }
+    let noise = (0..<2).map { thread in
+      Worker {
+        var random = SeededGenerator(seed: seed &+ 10 &+ UInt64(thread))
+        var kept: [Disposable] = []
+        // Bounded: on a busy machine, the noise could starve the writers at the gates of the roots.
+        for _ in 0..<20 * rounds where !isOver.value {
+          operations.modify { $0 += 1 }
+          let root = roots[random.below(4)]
+          switch random.below(6) {
+          case 0: kept.append(all[random.below(3)].observe { check("late", $0.snapshot) })
+          case 1: kept = []
+          case 2: _ = all[random.below(3)].map { $0 }.observe { check("map", $0.snapshot) }
+          default: root[1] = TestElement(root[1].id, random.below(1_000))
+          }
+        }
+      }
+    }
+    for writer in writers { try writer.join() }
+    isOver.value = true
+    for worker in noise { try worker.join() }
+    for collection in all { collection.flushAndWait() }
+    print("random transactions: \(operations.value) operations")
+    #expect(mixtures.value.prefix(5) == [], "seed \(seed)")
+    for (recorder, collection) in zip(recorders, all) { try recorder.check(against: collection) }
+    #expect(first.snapshot.map(\.id) == [0, 100, 1, 101], "seed \(seed)")
+    #expect(
+      Array(first.snapshot) == roots[0].snapshot.array + roots[1].snapshot.array, "seed \(seed)")
+    withExtendedLifetime(observations) {}
+  }
+}
+
+/// The elements of several collections, and one with the value of a property.
+private struct Stamps: CollectionOperator {
+  let parts: [CollectionInput<TestElement>]
+  let value: PropertyInput<Int>
+
+  func start(_ output: CollectionDraft<TestElement>) {
+    output.replace(
+      with: parts.flatMap { Array($0.snapshot) } + [TestElement(50, value.value)])
+  }
+
+  func update(_ output: CollectionDraft<TestElement>) { start(output) }
 }

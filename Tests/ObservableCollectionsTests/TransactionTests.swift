@@ -391,4 +391,47 @@ import Testing
     #expect(recorder.snapshot.map(\.id) == [7, 8])
     observation.dispose()
   }
+
+  @Test func `edits of the first event of an observer do not join a transaction of its thread`() {
+    let (property, log) = (Property(0), Items([]))
+    try? withTransaction {
+      _ = property.observe { log.append(TestElement($0, 0)) }
+      throw Refusal()
+    }
+    #expect(log.count == 1)
+  }
+
+  @Test func `a transaction that throws inside an observer rolls back its own part`() {
+    let (input, number, items) = (SignalInput<Int>(), Property(0), Items([]))
+    let observation = input.signal.observe { _ in
+      try? withTransaction {
+        number.value = 2
+        items.append(TestElement(2, 0))
+        throw Refusal()
+      }
+    }
+    withTransaction {
+      number.value = 1
+      items.append(TestElement(1, 0))
+      input.send(0)
+    }
+    #expect(number.value == 1)
+    #expect(items.snapshot.map(\.id) == [1])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `a transaction is one event behind a chain of joins over both roots`() {
+    // Each join waits for the one before it, so the cost grows faster than the chain.
+    let (items, other) = (Items([TestElement(1, 1)]), Items([]))
+    var last = items.concatenated(with: other)
+    for _ in 1..<(TestRun.isLong ? 200 : 30) { last = last.concatenated(with: other) }
+    let events = RecordingObserver(last)
+    let start = ContinuousClock.now
+    withTransaction {
+      items.append(TestElement(2, 2))
+      other.append(TestElement(3, 3))
+    }
+    print("a chain of joins: \(ContinuousClock.now - start)")
+    #expect(events.changes.count == 1)
+  }
 }

@@ -332,4 +332,18 @@ import Testing
     #expect(counts.value == items.revision + 1)
     observation.dispose()
   }
+
+  @Test func `an element that a commit releases may edit another root of the transaction`() async {
+    await #expect(processExitsWith: .success) {
+      let left = ArrayDataSource([Meddler(id: 1)])
+      let right = ArrayDataSource<Meddler>([])
+      withTransaction {
+        left.remove(at: 0)
+        left.insert(
+          Meddler(id: 1, token: Token { right.append(Meddler(id: 3)) }), at: 0)
+        right.append(Meddler(id: 2))
+      }
+      precondition(right.snapshot.map(\.id) == [2, 3])
+    }
+  }
 }

@@ -103,4 +103,42 @@ import Testing
     #expect(first == nil)
     withExtendedLifetime(observation) {}
   }
+
+  @Test func `a modification that throws inside a transaction is no event`() {
+    let property = Property(1)
+    let values = Log<Int>([])
+    let observation = property.observe { values.append($0) }
+    withTransaction {
+      try? property.modify { value in
+        value = 2
+        throw Refusal()
+      }
+      #expect(property.value == 1)
+    }
+    #expect(values.value == [1])
+    withTransaction {
+      try? property.modify { value in
+        value = 2
+        throw Refusal()
+      }
+      property.modify { $0 += 2 }
+    }
+    #expect(values.value == [1, 3])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `a draft value that is released may set its property`() async {
+    await #expect(processExitsWith: .success) {
+      let property = Property<Token?>(nil)
+      let count = Shared(0)
+      withTransaction {
+        property.value = Token {
+          count.modify { $0 += 1 }
+          property.value = nil
+        }
+        property.value = Token()
+      }
+      precondition(count.value == 1 && property.value == nil)
+    }
+  }
 }
