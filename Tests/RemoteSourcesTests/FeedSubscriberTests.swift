@@ -23,6 +23,13 @@ import Testing
     #expect(await lines.next()?.text.contains(#""since":1,"revision":2,"#) == true)
   }
 
+  @Test func `a token of a server with another key is not valid`() async throws {
+    let elements = try [JSONElement(parsing: #"{"a":1,"b":2}"#)]
+    let token = try #require(Feed(ArrayDataSource(elements), key: "a").snapshot()?.token)
+    var lines = Feed(ArrayDataSource(elements), key: "b").lines(since: token).makeAsyncIterator()
+    #expect(await lines.next()?.text.hasPrefix(#"{"event":"initial""#) == true)
+  }
+
   @Test func `a snapshot is there although revisions are forgotten at once`() throws {
     let source = ArrayDataSource([Item(1)])
     let feed = Feed(source, retaining: .init(revisions: 0))

@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Diffing
 import FileSources
+import Foundation
 import ObservableCollections
 import ReactiveSignals
 @testable import RemoteSources
@@ -306,6 +307,72 @@ import Testing
     #expect(record.changes.last?.changeset.updates.count == 1)
     #expect(record.contents[0].description == #"{"id":1,"n":5}"#)
   }
+
+  @Test func `a server that starts again with another key is followed`() async throws {
+    let first = #"{"event":"initial","revision":1,"key":"id","token":"a","elements":[{"id":1}]}"#
+    let other =
+      #"{"event":"initial","revision":1,"key":"name","token":"b","elements":[{"name":"x"}]}"#
+    let none = #"{"event":"initial","revision":1,"token":"c","elements":[5]}"#
+    let transport = ScriptedTransport([[first], [other], [none]])
+    let remote = RemoteDataSource<JSONElement>(fastJSON: transport)
+    let recorder = SourceRecorder(remote)
+    let record = try await recorder.wait { $0.contents.map(\.description) == ["5"] }
+    // The first contents may have come before the observation.
+    let shown = record.events.map { $0.snapshot.map(\.description) }
+    let all = [[], [#"{"id":1}"#], [#"{"name":"x"}"#], ["5"]]
+    #expect(shown == Array(all.suffix(shown.count)))
+    for event in record.events {
+      guard let element = event.snapshot.first, element["name"] != nil else { continue }
+      #expect(element.keyName == "name")
+    }
+  }
+
+  @Test func `a source is released in each state`() async throws {
+    let directory = try TemporaryDirectory()
+    let feed = Feed(ArrayDataSource([Item(1)]))
+    let initial = #"{"event":"initial","revision":1,"token":"a","elements":[{"id":1,"n":0}]}"#
+    let scripts: [[String]] = [
+      [], ["garbage"], [initial], [initial, "garbage"],
+      [#"{"event":"status","state":"loading"}"#],
+    ]
+    let count = openDescriptors()
+    for _ in 0..<20 {
+      let server = try FeedServer(path: directory("s"), feeds: ["items": feed])
+      var transports: [any RemoteTransport] = [
+        UnixSocketTransport.unixSocket(path: directory("s"), list: "items"),
+        UnixSocketTransport.unixSocket(path: directory("s"), list: "other"),
+        UnixSocketTransport.unixSocket(path: directory("none"), list: "items"),
+      ]
+      for script in scripts {
+        transports.append(ScriptedTransport([script]))
+        transports.append(ScriptedTransport([script], isKept: true))
+      }
+      for (number, transport) in transports.enumerated() {
+        weak var released: RemoteDataSource<Item>?
+        weak var collection: LiveCollection<Item>?
+        do {
+          let remote = RemoteDataSource<Item>(fast: transport)
+          (released, collection) = (remote, remote.collection)
+          let observation = remote.observe { _ in }
+          for _ in 0..<number { await Task.yield() }
+          if number % 2 == 0 {
+            observation.dispose()
+            remote.observe { _ in }.dispose()
+          }
+        }
+        #expect(released == nil, "\(transport)")
+        try await wait(for: "the release of the collection") { collection == nil }
+      }
+      try await wait(for: "the end of all connections") { server.connectionCount == 0 }
+      server.stop()
+    }
+    try await wait(for: "the close of all descriptors") { openDescriptors() <= count }
+  }
+
+  /// Returns the number of open descriptors of this process.
+  private func openDescriptors() -> Int {
+    (0..<1_024).count { fcntl($0, F_GETFD) != -1 }
+  }
 }
 
 /// Connections that send given lines and end. Further connections send nothing and end.
@@ -328,5 +395,15 @@ final class ScriptedTransport: RemoteTransport {
     for line in lines { continuation.yield(Array((line + "\n").utf8)) }
     if !isKept { continuation.finish() }
     return parts
+  }
+}
+
+extension RemoteDataSource<JSONElement> {
+  /// Creates a source that connects again without a pause.
+  fileprivate convenience init(fastJSON transport: any RemoteTransport) {
+    self.init(
+      transport, key: nil, decoding: ElementDecoding(),
+      timing: RemoteTiming(backoff: Backoff(first: .microseconds(10), longest: .milliseconds(1))),
+      clock: .continuous)
   }
 }
