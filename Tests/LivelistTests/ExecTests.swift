@@ -30,6 +30,10 @@ import Testing
     return watching
   }
 
+  private func watch(source: String, running command: String) throws -> Livelist {
+    try Livelist("watch", source, "--exec-initial", "--exec", command)
+  }
+
   @Test func `a command receives the change and its numbers`() throws {
     let watching = try watch(
       "cat; echo $LIVELIST_EVENT $LIVELIST_INSERTED $LIVELIST_DELETED $LIVELIST_UPDATED "
@@ -163,6 +167,36 @@ import Testing
     watching.send("quit\n")
     try place.json("go", "")
     #expect(try watching.restOfOutput() == "done\n")
+    #expect(try watching.waitForExit() == 0)
+  }
+
+  @Test(arguments: ["signal", "quit twice", "closed output"])
+  func `the end is quiet while a command runs`(ending: String) throws {
+    try place.json("a.json", "[1]")
+    let watching = try watch(source: place("a.json"), running: "echo run; exec sleep 1000")
+    #expect(try watching.line() == "run")
+    switch ending {
+    case "signal": watching.signalProcess(SIGTERM)
+    case "quit twice": watching.send("quit\nquit\n")
+    default: watching.closeOutput()
+    }
+    #expect(try watching.waitForExit() == 0)
+    #expect(try watching.restOfErrors() == "")
+  }
+
+  @Test func `a command does not inherit a pipe that is a source`() throws {
+    let path = place("source.pipe")
+    #expect(mkfifo(path, 0o600) == 0)
+    // A reading end of its own, so that the writing end opens at once.
+    let pipe = open(path, O_RDWR | O_CLOEXEC)
+    defer { close(pipe) }
+    // There is no such folder on all systems.
+    let watching = try watch(
+      source: "jsonl:" + path,
+      running: "ls -l /proc/self/fd 2>/dev/null | grep -c source.pipe; echo end")
+    #expect(try watching.line() == "0")
+    #expect(try watching.line() == "end")
+    watching.send("quit\nquit\n")
     #expect(try watching.waitForExit() == 0)
   }
 }

@@ -159,4 +159,12 @@ import Testing
       #expect(!result.errors.contains("no line is a JSON value"), "\(result.errors)")
     }
   }
+
+  @Test func `a line that begins with zero bytes is skipped`() throws {
+    let text = String(repeating: "\0", count: 10) + "1\n2\n"
+    try place.json("a.jsonl", text)
+    let result = try Livelist.run("watch", "--until-eof", place("a.jsonl"))
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(result.output.contains(#""elements":[2]"#))
+  }
 }

@@ -94,4 +94,43 @@ import Testing
     let rows = try Livelist.run("watch", "--until-eof", place.sqlite("a.db", "SELECT * FROM t"))
     #expect(rows.output.contains(#""elements":[{"a":1,"b":2}]"#))
   }
+
+  // MARK: One of several sources
+
+  /// Makes a folder of which one file cannot be loaded, and a file that can.
+  private func makePartlyBrokenSources() throws -> Workplace {
+    let place = try Workplace()
+    try FileManager.default.createDirectory(
+      atPath: place("conf.d"), withIntermediateDirectories: true)
+    try place.json("conf.d/a.json", #"[{"id":1}]"#)
+    try place.json("conf.d/b.json", "[")
+    try place.json("base.json", #"[{"id":1},{"id":2}]"#)
+    return place
+  }
+
+  @Test func `diff fails if a file of a pattern cannot be loaded`() throws {
+    let place = try makePartlyBrokenSources()
+    let result = try Livelist.run(
+      "diff", "--exit-code", place("base.json"), place("conf.d/*.json"))
+    #expect(result.status == 2)
+    #expect(result.output == "")
+    #expect(result.errors.contains("b.json"))
+  }
+
+  @Test func `merge fails if a file of a pattern cannot be loaded`() throws {
+    let place = try makePartlyBrokenSources()
+    let result = try Livelist.run(
+      "merge", "--key", "id", place("base.json"), place("base.json"), place("conf.d/*.json"))
+    #expect(result.status == 1)
+    #expect(result.output == "")
+    #expect(result.errors.contains("b.json"))
+  }
+
+  @Test func `watch fails if the second source cannot be loaded`() throws {
+    let place = try makePartlyBrokenSources()
+    let result = try Livelist.run(
+      "watch", "--until-eof", place("base.json"), place("conf.d/b.json"))
+    #expect(result.status == 1)
+    #expect(result.output == "")
+  }
 }

@@ -257,4 +257,12 @@ import Testing
       #expect(result.errors.contains("use --sort 'FIELD desc'"))
     }
   }
+
+  @Test(arguments: ["a,a", "id,a,id"])
+  func `a member that is named twice occurs once`(fields: String) throws {
+    try place.json("a.jsonl", #"{"id":1,"a":2}"# + "\n")
+    let result = try Livelist.run(
+      "watch", "--until-eof", "--key", "id", "--fields", fields, place("a.jsonl"))
+    #expect(result.output.contains(#""elements":[{"id":1,"a":2}]"#), "\(result.output)")
+  }
 }

@@ -39,6 +39,13 @@ import Testing
     #expect(try initial(try save(name, text)) == Self.line(elements))
   }
 
+  @Test(arguments: ["log", "db", "jsonl"])
+  func `a name without a point has no ending`(name: String) throws {
+    try place.json(name, "[1,2]")
+    let result = try Livelist.run("watch", "--until-eof", place(name))
+    #expect(result.output.contains(#""elements":[1,2]"#), "\(result.errors)")
+  }
+
   @Test func `a file of another kind is refused`() throws {
     let file = try save("notes.txt", "Shopping list\n")
     let result = try Livelist.run("watch", file)
@@ -315,5 +322,28 @@ import Testing
     let array = try Livelist.run("diff", "--exit-code", old, "-", input: "[1,\n2")
     #expect(array.status == 2)
     #expect(array.errors.contains("cannot read standard input: line 2, column"))
+  }
+
+  @Test func `lines of standard input are never read as commands`() throws {
+    // The writer starts a process after each line, so the lines arrive one by one.
+    let lines = "i=0; while [ $i -lt 500 ]; do i=$((i+1)); echo $i; (:); done"
+    let livelist = try Livelist(
+      ["-c", "(\(lines)) | '\(try Program.find("livelist"))' watch --format=text jsonl:-"],
+      program: "/bin/sh")
+    let shown = try livelist.restOfOutput().split(separator: "\n")
+    #expect(try livelist.restOfErrors() == "")
+    #expect(shown.count { $0.hasPrefix("+ ") } == 500)
+    #expect(try livelist.waitForExit() == 0)
+  }
+
+  @Test(arguments: ["diff OLD -", "watch -", "watch jsonl:-"])
+  func `standard input that cannot be read is an error`(command: String) throws {
+    try place.json("old.json", "[1]")
+    let arguments = command.replacing("OLD", with: place("old.json"))
+    let livelist = try Livelist(
+      ["-c", "exec '\(try Program.find("livelist"))' \(arguments) < '\(place("."))'"],
+      program: "/bin/sh")
+    let status = try? livelist.waitForExit()
+    #expect(status == 1)
   }
 }

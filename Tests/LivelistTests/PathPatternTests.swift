@@ -6,8 +6,8 @@ import Testing
 
 @testable import livelist
 
-/// Patterns whose files come, and names that are special.
-@Suite(.tags(.system)) struct PathPatternBreakingTests {
+/// The files and directories that patterns of paths match.
+@Suite(.tags(.system)) struct PathPatternTests {
   private let place: Workplace
 
   init() throws { place = try Workplace() }
@@ -38,12 +38,5 @@ import Testing
       ["watch", place("?.json"), "--until-eof"], environment: ["LC_ALL": "C.UTF-8"])
     livelist.endInput()
     #expect(try livelist.restOfOutput().contains(#""elements":[1]"#))
-  }
-
-  @Test(arguments: ["log", "db", "jsonl"])
-  func `a name without a point has no ending`(name: String) throws {
-    try place.json(name, "[1,2]")
-    let result = try Livelist.run("watch", "--until-eof", place(name))
-    #expect(result.output.contains(#""elements":[1,2]"#), "\(result.errors)")
   }
 }
