@@ -62,10 +62,10 @@ import Testing
     let tracing = Task { await follow(todos) }
     // The trace may begin later than the first edits.
     var edits = 0
-    while print.lines.isEmpty {
+    try await wait(for: "the first step of the trace") {
       edits += 1
       todos.update(identifiedBy: 1) { $0.title = "Write \(edits)" }
-      await Task.yield()
+      return !print.lines.isEmpty
     }
     tracing.cancel()
     await tracing.value

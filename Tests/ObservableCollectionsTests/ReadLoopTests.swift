@@ -2,6 +2,7 @@ import DataSourceTesting
 import ObservableCollections
 import SwappablePrimitives
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ReadLoopTests {
@@ -39,14 +40,14 @@ import Testing
   }
 
   /// Advances the clock to the moment for which the loop waits, and returns the pause.
-  private func pause(_ clock: ManualClock) async -> Duration {
-    while clock.nextDeadline == nil { await Task.yield() }
+  private func pause(_ clock: ManualClock) async throws -> Duration {
+    try await wait(for: "the loop to pause") { clock.nextDeadline != nil }
     let start = clock.now
     clock.advanceToNextDeadline()
     return start.duration(to: clock.now)
   }
 
-  @Test func `a loop reads at once and then regularly`() async {
+  @Test func `a loop reads at once and then regularly`() async throws {
     let (clock, reads) = (ManualClock(), Reads())
     let loop = ReadLoop(every: .seconds(30), clock: clock) { try await reads.read() }
     var preparations = 0
@@ -57,12 +58,12 @@ import Testing
     for number in 1...3 {
       #expect(await reads.next() == number)
       reads.end()
-      #expect(await pause(clock) == .seconds(30))
+      #expect(try await pause(clock) == .seconds(30))
     }
     #expect(await reads.next() == 4)
   }
 
-  @Test func `a loop without an interval reads when it is asked to`() async {
+  @Test func `a loop without an interval reads when it is asked to`() async throws {
     let reads = Reads()
     let loop = ReadLoop(clock: ManualClock()) { try await reads.read() }
     loop.start()
@@ -72,12 +73,13 @@ import Testing
     reads.end()
     #expect(await reads.next() == 2)
     reads.end()
-    while loop.isRequested { await Task.yield() }
+    try await wait(for: "the requested read to begin") { !loop.isRequested }
     loop.request()
     #expect(await reads.next() == 3)
   }
 
-  @Test func `failures are repeated after growing pauses, and a success resets them`() async {
+  @Test func `failures are repeated after growing pauses, and a success resets them`() async throws
+  {
     let (clock, reads) = (ManualClock(), Reads())
     let backoff = Backoff(first: .seconds(1), longest: .seconds(3))
     let loop = ReadLoop(every: .seconds(60), backoff: backoff, clock: clock) {
@@ -90,11 +92,11 @@ import Testing
     for (isSuccess, seconds) in script {
       _ = await reads.next()
       reads.end(isSuccess)
-      #expect(await pause(clock) == .seconds(seconds))
+      #expect(try await pause(clock) == .seconds(seconds))
     }
   }
 
-  @Test func `a request after a failure leads to a read before the pause is over`() async {
+  @Test func `a request after a failure leads to a read before the pause is over`() async throws {
     let (clock, reads) = (ManualClock(), Reads())
     let loop = ReadLoop(backoff: Backoff(first: .seconds(9)), clock: clock) {
       try await reads.read()
@@ -102,12 +104,12 @@ import Testing
     loop.start()
     _ = await reads.next()
     reads.end(false)
-    while clock.nextDeadline == nil { await Task.yield() }
+    try await wait(for: "the loop to pause") { clock.nextDeadline != nil }
     loop.request()
     #expect(await reads.next() == 2)
   }
 
-  @Test func `the release of a loop cancels its read`() async {
+  @Test func `the release of a loop cancels its read`() async throws {
     let reads = Reads()
     var loop: ReadLoop? = ReadLoop(every: .seconds(1), clock: ManualClock()) {
       try await reads.read()
@@ -116,12 +118,12 @@ import Testing
     loop?.start()
     _ = await reads.next()
     loop = nil
-    while reads.canceled.withLock({ $0 == 0 }) { await Task.yield() }
+    try await wait(for: "a canceled read") { reads.canceled.withLock { $0 > 0 } }
     #expect(weakLoop == nil)
   }
 
   @Test func `a pause that ends during a later read does not keep the release from canceling it`()
-    async
+    async throws
   {
     for _ in 0..<50 {
       let (clock, reads) = (ManualClock(), Reads())
@@ -129,14 +131,14 @@ import Testing
       loop?.start()
       _ = await reads.next()
       reads.end()
-      while clock.nextDeadline == nil { await Task.yield() }
+      try await wait(for: "the loop to pause") { clock.nextDeadline != nil }
       loop?.request()
       #expect(await reads.next() == 2)
       if clock.nextDeadline != nil { clock.advanceToNextDeadline() }
       // The queue of the loop may learn of the end of the pause now.
       for _ in 0..<20 { await Task.yield() }
       loop = nil
-      while reads.canceled.withLock({ $0 == 0 }) { await Task.yield() }
+      try await wait(for: "a canceled read") { reads.canceled.withLock { $0 > 0 } }
     }
   }
 }

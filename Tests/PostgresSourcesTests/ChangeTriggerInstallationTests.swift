@@ -119,9 +119,12 @@ struct ChangeTriggerInstallationTests {
           }
         }
         // All have read the catalog, or wait for each other.
-        while try await database.connection.query(
-          "SELECT 1 AS n FROM pg_locks WHERE NOT granted AND database IS NOT NULL", map: { _ in 1 }
-        ).count < 3 {}
+        try await wait(for: "three sessions that wait for a lock") {
+          try await database.connection.query(
+            "SELECT 1 AS n FROM pg_locks WHERE NOT granted AND database IS NOT NULL",
+            map: { _ in 1 }
+          ).count >= 3
+        }
         try await writer.execute("COMMIT")
         try await group.waitForAll()
       }

@@ -95,7 +95,10 @@ struct PostgresPoolerTests {
       }
       guard random.oneIn(4) else { continue }
       var rows: [Value]?
-      while rows == nil { rows = try? await database.connection.query(Self.sql) { try Value($0) } }
+      try await wait(for: "an answer to the query") {
+        rows = try? await database.connection.query(Self.sql) { try Value($0) }
+        return rows != nil
+      }
       try await recorder.wait(for: rows ?? [])
       // The statement is not in a transaction of its own, so it shows what the session has.
       let shown = try? await other.query("SHOW intervalstyle") {

@@ -157,16 +157,17 @@ struct PostgresProtocolCutTests {
     try await recorder.wait(for: [Item(id: id, title: "old")])
     guard let fault else {
       // One look is everything between two queries.
-      while true {
+      var messages: [Message] = []
+      try await wait(for: "two queries of the monitor") {
         let ofMonitor = proxy.messages.filter { $0.connection == 0 }
         let ends = ofMonitor.indices.filter { ofMonitor[$0].type == UInt8(ascii: "Z") }.suffix(2)
-        if let first = ends.first, let last = ends.last, first < last,
+        guard let first = ends.first, let last = ends.last, first < last,
           ofMonitor[first...last].contains(where: { $0.type == UInt8(ascii: "D") })
-        {
-          return Array(ofMonitor[(first + 1)...last])
-        }
-        await Task.yield()
+        else { return false }
+        messages = Array(ofMonitor[(first + 1)...last])
+        return true
       }
+      return messages
     }
     // Looks repeat: apply the fault to the next message of the same kind.
     let isApplied = Flag()

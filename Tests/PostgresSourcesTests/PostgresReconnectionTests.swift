@@ -86,22 +86,24 @@ import Testing
           }
           client.send(HostileServer.row(["write \(number)"]) + HostileServer.complete("SELECT 1"))
         }))
-    while looks.withLock({ $0 }) < 60 {
+    try await wait(for: "60 looks") {
       let before = (looks.withLock { $0 }, attempts.withLock { $0 })
+      if before.0 >= 60 { return true }
       try await clock.waitForSleepers(1)
       clock.advance(by: .milliseconds(100))
       // Leave time for a look and for attempts. Without it, the test only sees less.
       for _ in 0..<2000 where before == (looks.withLock { $0 }, attempts.withLock { $0 }) {
         await Task.yield()
       }
+      return false
     }
     // There are about 8 intervals that grow, and then intervals of at least 2.5 seconds. A read tries twice.
     let limit = 2 * (10 + Int(start.duration(to: clock.now) / .milliseconds(2500)))
     #expect(attempts.withLock { $0 } <= limit)
     server.behave(rows: HostileServer.rows(1...4))
-    while recorder.record.contents != makeItems(1...4) {
+    try await wait(for: "the contents after the reconnection") {
       clock.advance(by: .seconds(1))
-      await Task.yield()
+      return recorder.record.contents == makeItems(1...4)
     }
   }
 

@@ -55,7 +55,7 @@ import Testing
     let pool = try makePool(database, listens: true)
     let recorder = SourceRecorder(try makeSource(pool))
     try await recorder.wait(for: try await rows(database))
-    while !pool.monitor.isListening { await Task.yield() }
+    try await wait(for: "the session that listens") { pool.monitor.isListening }
     for id in 3...6 {
       try await database.connection.execute("DELETE FROM item WHERE id = $1", [id])
       try await recorder.wait(for: try await rows(database))
@@ -71,7 +71,7 @@ import Testing
     let pool = try database.makePool(looking: .milliseconds(2), listens: true)
     let recorder = SourceRecorder(try makeSource(pool))
     try await recorder.wait(for: try await rows(database))
-    while !pool.monitor.isListening { await Task.yield() }
+    try await wait(for: "the session that listens") { pool.monitor.isListening }
     func listeners() throws -> String {
       try server.psql("SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN%' ORDER BY 1")
     }

@@ -171,7 +171,9 @@ import Testing
     try await recorder.wait(for: makeItems(1...3))
     try await database.connection.execute("INSERT INTO item VALUES (4, 'row 4')")
     try await recorder.wait(for: makeItems(1...4))
-    while try standby.psql("SELECT count(*) FROM item", database: database.name) != "4" {}
+    try await wait(for: "the rows of the standby server") {
+      try standby.psql("SELECT count(*) FROM item", database: database.name) == "4"
+    }
     try primary.stop(.immediate)
     let error = try await recorder.waitForFailure(.cannotConnect)
     #expect(error.message.contains("read-only") || error.message.contains("read only"), "\(error)")

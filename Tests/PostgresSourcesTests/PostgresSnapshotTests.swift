@@ -30,12 +30,14 @@ import Testing
     try await writer.execute("SET LOCAL deadlock_timeout = '2s'")
     try await writer.execute("TRUNCATE other")
     try await database.connection.execute("UPDATE item SET title = 'b'")
-    while try await database.connection.query(
-      """
-      SELECT FROM pg_locks w JOIN pg_locks h USING (pid)
-      WHERE NOT w.granted AND h.granted AND h.relation = 'item'::regclass
-      """
-    ).isEmpty { await Task.yield() }
+    try await wait(for: "a read that has locked one table and waits for the other") {
+      try await !database.connection.query(
+        """
+        SELECT FROM pg_locks w JOIN pg_locks h USING (pid)
+        WHERE NOT w.granted AND h.granted AND h.relation = 'item'::regclass
+        """
+      ).isEmpty
+    }
     try await writer.execute("TRUNCATE item")
     try await writer.execute("INSERT INTO item VALUES (2, 'c')")
     try await writer.execute("INSERT INTO other VALUES (2)")
@@ -64,8 +66,8 @@ import Testing
     try await holder.execute("INSERT INTO item VALUES (3, 'c'), (4, 'd')")
     // Another commit wakes the source, whose read waits for the table.
     try await database.connection.execute("INSERT INTO other VALUES (1)")
-    while try await database.connection.query("SELECT FROM pg_locks WHERE NOT granted").isEmpty {
-      await Task.yield()
+    try await wait(for: "a read that waits for the table") {
+      try await !database.connection.query("SELECT FROM pg_locks WHERE NOT granted").isEmpty
     }
     try await holder.execute("COMMIT")
     let record = try await recorder.wait { $0.contents.count { $0.id > 2 } == 2 }
@@ -109,9 +111,8 @@ import Testing
         let pid = try await connection.query("SELECT pg_backend_pid()") { $0.text(at: 0) ?? "" }[0]
         try await database.connection.execute("SELECT pg_terminate_backend(\(pid), 60000)")
         // The session notices the end on its own.
-        try await connection.withSession { session throws(PostgresError) in
-          while await session.isOpen() { await Task.yield() }
-        }
+        let session = try await connection.withSession { session throws(PostgresError) in session }
+        try await wait(for: "the session to notice its end") { await !session.isOpen() }
       }
     }
     #expect(error?.code == .connectionLost)

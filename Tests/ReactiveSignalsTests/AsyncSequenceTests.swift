@@ -157,7 +157,7 @@ import Testing
     #expect(made.value == [1])
   }
 
-  @Test(.timeLimit(.minutes(10))) func aSequenceThatHasEndedIsReleased() async {
+  @Test(.timeLimit(.minutes(10))) func aSequenceThatHasEndedIsReleased() async throws {
     struct Holding: AsyncSequence, Sendable {
       typealias Failure = Never
       let token: Token
@@ -175,7 +175,7 @@ import Testing
     feed.finish()
     for await _ in signal.values() {}
     // The task that has ended the signal may still run.
-    while weakToken != nil { await Task.yield() }
+    try await wait(for: "the sequence to be released") { weakToken == nil }
     withExtendedLifetime(signal) {}
   }
 
@@ -190,13 +190,13 @@ import Testing
     for await _ in ended {}
   }
 
-  @Test func thereAndBackNothingChanges() async {
+  @Test func thereAndBackNothingChanges() async throws {
     let input = SignalInput<Int>()
     let back = Signal(input.signal.values(policy: .everything))
     var values = back.values(policy: .everything).makeAsyncIterator()
     // The task subscribes later.
-    while input.signal.node.domain.lock.withLock({ _ in !input.signal.node.observers.isInUse }) {
-      await Task.yield()
+    try await wait(for: "the task to observe the signal") {
+      input.signal.node.domain.lock.withLock { _ in input.signal.node.observers.isInUse }
     }
     for value in 0..<100 { input.send(value) }
     input.finish()

@@ -207,12 +207,12 @@ import Testing
     withExtendedLifetime(bindings) {}
   }
 
-  @Test @MainActor func aKeyPathOfAViewIsWrittenOnTheMainActor() async {
+  @Test @MainActor func aKeyPathOfAViewIsWrittenOnTheMainActor() async throws {
     let (property, view) = (Property("a"), View())
     let binding = property.bind(onMainActor: \View.text, of: view)
-    while view.text != "a" { await Task.yield() }
+    try await wait(for: "the first text") { view.text == "a" }
     property.value = "b"
-    while view.text != "b" { await Task.yield() }
+    try await wait(for: "the second text") { view.text == "b" }
     binding.dispose()
   }
 }

@@ -292,7 +292,7 @@ import Testing
       _ = try await remote.loaded()
       #expect(server.connectionCount == 1)
     }
-    while server.connectionCount > 0 { await Task.yield() }
+    try await wait(for: "the connection to end") { server.connectionCount == 0 }
   }
 
   @Test func `the key that the server names identifies elements`() async throws {

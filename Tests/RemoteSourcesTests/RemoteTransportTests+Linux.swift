@@ -27,12 +27,9 @@
       let task = Task { _ = try await transport.connect(since: nil) }
       for _ in 0..<100 { await Task.yield() }
       var accepted: [Int32] = []
-      while accepted.count <= others.count {
-        guard let next = try UnixSocket.acceptConnection(listener.descriptor) else {
-          await Task.yield()
-          continue
-        }
-        accepted.append(next)
+      try await wait(for: "all connections") {
+        if let next = try UnixSocket.acceptConnection(listener.descriptor) { accepted.append(next) }
+        return accepted.count > others.count
       }
       try await task.value
       for descriptor in accepted { close(descriptor) }

@@ -128,7 +128,9 @@ import Testing
     }
     monitor = nil
     // The monitor's own queue may release it last.
-    while weakMonitor != nil { await Task.yield() }
-    while try openDescriptors(below: database.directory).count > before { await Task.yield() }
+    try await wait(for: "the monitor to be released") { weakMonitor == nil }
+    try await wait(for: "the files of the monitor to be closed") {
+      try openDescriptors(below: database.directory).count <= before
+    }
   }
 }

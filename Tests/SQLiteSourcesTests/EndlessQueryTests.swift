@@ -4,6 +4,7 @@ import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 import SwappableSources
+import TestSupport
 import Testing
 
 @testable import SQLiteSources
@@ -46,18 +47,24 @@ import Testing
     try SQLiteDataSource(path: database.path, sql: sql) { TestRow($0) }
   }
 
+  private func waitUntilQueryHasBegun() async throws {
+    try await wait(for: "the query to begin") { isBeingRead }
+  }
+
   /// Waits until no query reads the database, and no connection but those of the test is open.
   private func waitUntilQueryHasEnded() async throws {
-    while isBeingRead { await Task.yield() }
+    try await wait(for: "the query to end") { !isBeingRead }
     probe.close()
     writer.close()
-    while try !openDescriptors(below: database.directory).isEmpty { await Task.yield() }
+    try await wait(for: "all files of the database to be closed") {
+      try openDescriptors(below: database.directory).isEmpty
+    }
   }
 
   @Test(arguments: queries) func `a released source ends its query`(sql: String) async throws {
     var source: SQLiteDataSource<TestRow>? = try source(sql)
     let observation = source?.observe { _ in }
-    while !isBeingRead { await Task.yield() }
+    try await waitUntilQueryHasBegun()
     observation?.dispose()
     source = nil
     try await waitUntilQueryHasEnded()
@@ -66,7 +73,7 @@ import Testing
   @Test(arguments: queries) func `a superseded swap ends its query`(sql: String) async throws {
     let container = SwappableContainer<TestRow>()
     let swap = container.swap(to: try source(sql))
-    while !isBeingRead { await Task.yield() }
+    try await waitUntilQueryHasBegun()
     container.swap(to: ArrayDataSource([]))
     #expect(await swap.outcome == .superseded)
     try await waitUntilQueryHasEnded()
@@ -75,7 +82,7 @@ import Testing
   @Test(arguments: queries) func `a canceled swap ends its query`(sql: String) async throws {
     let container = SwappableContainer<TestRow>(ArrayDataSource([]))
     let swap = container.swap(to: try source(sql).filter { _ in true })
-    while !isBeingRead { await Task.yield() }
+    try await waitUntilQueryHasBegun()
     swap.cancel()
     #expect(await swap.outcome == .cancelled)
     try await waitUntilQueryHasEnded()
@@ -132,10 +139,10 @@ import Testing
     var endless: SQLiteDataSource<TestRow>? = try source(Self.queries[0])
     let other = try source("SELECT id, name FROM item")
     let observation = endless?.observe { _ in }
-    while !isBeingRead { await Task.yield() }
+    try await waitUntilQueryHasBegun()
     observation?.dispose()
     endless = nil
-    while isBeingRead { await Task.yield() }
+    try await wait(for: "the query to end") { !isBeingRead }
     // The second source may take the reader that was interrupted.
     #expect(try await other.loaded().map(\.description) == ["1.a"])
     try writer.execute("INSERT INTO item VALUES (2, 'b')")

@@ -33,7 +33,9 @@
         for recorder in recorders { try recorder.check() }
       }
       // Running reads end first.
-      while try !openDescriptors(below: database.directory).isEmpty { await Task.yield() }
+      try await wait(for: "all files of the database to be closed") {
+        try openDescriptors(below: database.directory).isEmpty
+      }
     }
 
     @Test func `a hundred sources on one database share its connections`() async throws {

@@ -247,8 +247,10 @@ import Testing
       #expect(try openDescriptors(below: database.directory).count > before)
     }
     // The source's own queue may release it last.
-    while weakMonitor != nil { await Task.yield() }
-    while try openDescriptors(below: database.directory).count > before { await Task.yield() }
+    try await wait(for: "the monitor to be released") { weakMonitor == nil }
+    try await wait(for: "the files of the source to be closed") {
+      try openDescriptors(below: database.directory).count <= before
+    }
     withExtendedLifetime(writer) {}
   }
 
@@ -300,6 +302,6 @@ import Testing
     source = nil
     try writer.execute("INSERT INTO item VALUES (1, 'a')")
     for await _ in ended.stream {}
-    while weakSource != nil { await Task.yield() }
+    try await wait(for: "the source to be released") { weakSource == nil }
   }
 }

@@ -144,9 +144,9 @@ import Testing
     hints.value?()
     try helper.run("COMMIT")
     // If all checks after the hint precede the commit, only another hint can help.
-    while recorder.record.contents.isEmpty {
+    try await wait(for: "the row that was committed") {
       hints.value?()
-      await Task.yield()
+      return !recorder.record.contents.isEmpty
     }
     #expect(recorder.record.contents == [Item(id: 1, name: "a")])
     recorder.dispose()
@@ -163,7 +163,7 @@ import Testing
     let recorder = SourceRecorder(try source(watch: watch))
     try await recorder.wait { $0.statuses.last == .loaded }
     // The watch begins on the monitor's own queue, possibly after the first load.
-    while hints.value == nil { await Task.yield() }
+    try await wait(for: "the watch to begin") { hints.value != nil }
     for wanted in ["no watch is left", nil, "another", nil] {
       reason.value = wanted
       hints.value?()

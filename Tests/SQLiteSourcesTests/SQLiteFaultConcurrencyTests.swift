@@ -206,10 +206,14 @@ struct SQLiteFaultConcurrencyTests {
           }
         }
       })
-    while ChangeMonitor.existing(for: own) != nil { await Task.yield() }
+    try await wait(for: "the monitor to be released") {
+      ChangeMonitor.existing(for: own) == nil
+    }
     // SQLite keeps the file's descriptors while a connection of the process has a lock.
     own.close()
-    while try !openDescriptors(below: database.directory).isEmpty { await Task.yield() }
+    try await wait(for: "all files of the database to be closed") {
+      try openDescriptors(below: database.directory).isEmpty
+    }
   }
 }
 

@@ -114,7 +114,7 @@ import Testing
     source = nil
     try await live.expect("DELETE FROM item WHERE id = 3", changes: "-2 3.c")
     for await _ in ended.stream {}
-    while weakSource != nil { await Task.yield() }
+    try await wait(for: "the source to be released") { weakSource == nil }
     try await live.expectSilence("UPDATE item SET name = name")
   }
 }

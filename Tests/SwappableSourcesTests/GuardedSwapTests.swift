@@ -331,7 +331,7 @@ private typealias Guard = ChangeGuard<TestElement>
   @Test func `a preview waits until its source has loaded`() async throws {
     let new = LazySource()
     let task = Task { [container] in try await container.preview(of: new) }
-    while new.starts.value == 0 { await Task.yield() }
+    try await wait(for: "the source to be started") { new.starts.value > 0 }
     new.load([8])
     #expect(try await task.value.change.after.map(\.id) == [8])
     pending?.reject()
@@ -353,10 +353,10 @@ private typealias Guard = ChangeGuard<TestElement>
     withExtendedLifetime(accepting) {}
   }
 
-  @Test func `a preview that cannot be made throws`() async {
+  @Test func `a preview that cannot be made throws`() async throws {
     let failing = LazySource()
     let task = Task { [container] in try await container.preview(of: failing) }
-    while failing.starts.value == 0 { await Task.yield() }
+    try await wait(for: "the source to be started") { failing.starts.value > 0 }
     failing.contents.setStatus(.failed(SourceError(code: "gone", message: "it is gone")))
     await #expect(throws: SourceError.self) { try await task.value }
     await #expect(throws: SourceError.self) {
@@ -364,7 +364,7 @@ private typealias Guard = ChangeGuard<TestElement>
     }
     let canceled = LazySource()
     let waiting = Task { [container] in try await container.preview(of: canceled) }
-    while canceled.starts.value == 0 { await Task.yield() }
+    try await wait(for: "the source to be started") { canceled.starts.value > 0 }
     waiting.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
     #expect(container.source === old && pending == nil)

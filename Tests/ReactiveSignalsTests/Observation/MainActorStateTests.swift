@@ -122,14 +122,14 @@ private final class Reader: Sendable {
     #expect(mirror.value == 3)
   }
 
-  @Test func whatItHeldIsLetGoOnceTheNewIsThere() async {
+  @Test func whatItHeldIsLetGoOnceTheNewIsThere() async throws {
     let mirrors = Log<MainActorState<Reader?>>()
     let log = Log<Bool>()
     let property = Property<Reader?>(
       Reader { MainActor.assumeIsolated { log.append(mirrors.value[0].value == nil) } })
     mirrors.append(MainActorState(property))
     property.value = nil
-    while log.value.isEmpty { await Task.yield() }
+    try await TestSupport.wait(for: "the old value to be released") { !log.value.isEmpty }
     #expect(log.value == [true])
   }
 

@@ -304,7 +304,7 @@ import Testing
 
 /// Tests of tasks that request, cancel and leave concurrently.
 @Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct RunQueueConcurrencyTests {
-  @Test func `all callers are answered once and runs do not overlap`() async {
+  @Test func `all callers are answered once and runs do not overlap`() async throws {
     struct Cancelled: Error {}
     let running = Shared(0)
     let overlaps = Shared(0)
@@ -356,7 +356,7 @@ import Testing
       }
     }
     // The queue may be idle for a moment before it performs the last request.
-    while answers.value.count < expected.count { await Task.yield() }
+    try await wait(for: "an answer to each request") { answers.value.count >= expected.count }
     await ReadOnlyProperty(idle).wait { $0 }
     #expect(answers.value.sorted() == expected)
     #expect(overlaps.value == 0)
