@@ -4,13 +4,14 @@ import FileWatching
 import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
+import TestSupport
 import Testing
 
 @testable import FileSources
 
 @Suite struct JSONDocumentUpdateTests {
   @Test func `a random version equals a new document and has an exact change`() throws {
-    let seed = UInt64.random(in: 0 ... .max)
+    let seed = TestRun.seed ?? .random(in: 0 ... .max)
     var random = SeededGenerator(seed: seed)
     let decoding = ElementDecoding<JSONElement>(each: { $0 })
     var values = (0..<60).map { "{\"id\":\($0)}" }

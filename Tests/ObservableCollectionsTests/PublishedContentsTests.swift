@@ -1,8 +1,10 @@
+import DataSourceTesting
 import Diffing
 import Dispatch
 import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
+import TestSupport
 import Testing
 
 /// Tests of the contents that readers hold while a list is edited.
@@ -25,7 +27,8 @@ struct PublishedContentsTests {
   }
 
   @Test func `Events and held snapshots stay exact`() {
-    var random = SystemRandomNumberGenerator()
+    let seed = TestRun.seed ?? .random(in: 0 ... .max)
+    var random = SeededGenerator(seed: seed)
     let list = ArrayDataSource((0..<400).map { Item($0, "a") })
     let evens = list.filter { $0.id.isMultiple(of: 2) }
     let sorted = evens.sorted { $0.label.text }
@@ -52,8 +55,9 @@ struct PublishedContentsTests {
           try list.transaction { draft in
             draft.insert(item, at: offset)
             // Other readers still see the list before the transaction.
-            #expect(list.snapshot.count == model.count)
-            #expect(Array(evens.snapshot) == model.filter { $0.id.isMultiple(of: 2) })
+            #expect(list.snapshot.count == model.count, "seed \(seed)")
+            #expect(
+              Array(evens.snapshot) == model.filter { $0.id.isMultiple(of: 2) }, "seed \(seed)")
             throw Failure()
           }
         }
@@ -61,14 +65,15 @@ struct PublishedContentsTests {
         list.update(at: offset) { $0.label = item.label }
         model[offset].label = item.label
       }
-      #expect(Array(list.snapshot) == model)
+      #expect(Array(list.snapshot) == model, "seed \(seed)")
       if Int.random(in: 0..<8, using: &random) == 0 { held.append((list.snapshot, model)) }
       if held.count > 5 { held.remove(at: Int.random(in: 0..<5, using: &random)) }
-      for (snapshot, array) in held { #expect(snapshot.elementsEqual(array)) }
+      for (snapshot, array) in held { #expect(snapshot.elementsEqual(array), "seed \(seed)") }
     }
-    #expect(Array(evens.snapshot) == model.filter { $0.id.isMultiple(of: 2) })
-    #expect(folded.allSatisfy { $0.problem == nil })
-    #expect(folded[0].elements == model && folded[2].elements == Array(sorted.snapshot))
+    #expect(Array(evens.snapshot) == model.filter { $0.id.isMultiple(of: 2) }, "seed \(seed)")
+    #expect(folded.allSatisfy { $0.problem == nil }, "seed \(seed)")
+    #expect(
+      folded[0].elements == model && folded[2].elements == Array(sorted.snapshot), "seed \(seed)")
   }
 
   @Test func `Threads read whole revisions while others edit`() {
@@ -220,7 +225,8 @@ struct EditSequenceTests {
 
   @Test func `Transactions of a few edits are exact, also if they are rolled back`() {
     struct Failure: Error {}
-    var random = SystemRandomNumberGenerator()
+    let seed = TestRun.seed ?? .random(in: 0 ... .max)
+    var random = SeededGenerator(seed: seed)
     let list = ArrayDataSource((0..<400).map { Item(id: $0, key: $0 % 3) })
     let texts = list.map { Item(id: $0.id, key: 0, text: $0.text) }
     let folded = [FoldedList(list.collection), FoldedList(texts)]
@@ -248,14 +254,18 @@ struct EditSequenceTests {
             edited[offset].text = "\(step)"
           }
         }
-        if Int.random(in: 0..<4, using: &random) == 0 { #expect(list.snapshot[7] == model[7]) }
+        if Int.random(in: 0..<4, using: &random) == 0 {
+          #expect(list.snapshot[7] == model[7], "seed \(seed)")
+        }
         if fails { throw Failure() }
       }
       if !fails { model = edited }
-      #expect(list.snapshot.elementsEqual(model))
+      #expect(list.snapshot.elementsEqual(model), "seed \(seed)")
     }
-    #expect(folded[0].elements == model && folded[1].elements.map(\.text) == model.map(\.text))
-    #expect(folded.allSatisfy { $0.problem == nil })
+    #expect(
+      folded[0].elements == model && folded[1].elements.map(\.text) == model.map(\.text),
+      "seed \(seed)")
+    #expect(folded.allSatisfy { $0.problem == nil }, "seed \(seed)")
   }
 
   /// Returns the sections of a list, each of which is a long tree that has been edited.
@@ -302,7 +312,8 @@ struct EditSequenceTests {
   }
 
   @Test func `Held sections and their changes stay exact`() {
-    var random = SystemRandomNumberGenerator()
+    let seed = TestRun.seed ?? .random(in: 0 ... .max)
+    var random = SeededGenerator(seed: seed)
     let (list, sections) = makeSections()
     let rows = FoldedList(sections.rows())
     let group = FoldedList(list.indexed(by: \.key)[1])
@@ -346,13 +357,15 @@ struct EditSequenceTests {
         defer { if step % 7 < 4 { changes = [] } }
         return changes
       }
-      if let last = kept.last { #expect(arrays(last.before) == expected) }
+      if let last = kept.last { #expect(arrays(last.before) == expected, "seed \(seed)") }
     }
     for section in sections.snapshot {
-      #expect(section.elements.elementsEqual(model.filter { $0.key == section.key }))
+      #expect(
+        section.elements.elementsEqual(model.filter { $0.key == section.key }), "seed \(seed)")
     }
-    #expect(group.elements == model.filter { $0.key == 1 })
-    #expect(folded.problem == nil && rows.problem == nil && group.problem == nil)
+    #expect(group.elements == model.filter { $0.key == 1 }, "seed \(seed)")
+    #expect(
+      folded.problem == nil && rows.problem == nil && group.problem == nil, "seed \(seed)")
     withExtendedLifetime(observation) {}
   }
 

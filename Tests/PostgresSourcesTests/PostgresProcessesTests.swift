@@ -1,3 +1,4 @@
+import DataSourceTesting
 import Foundation
 import PostgresSources
 import SwappablePrimitives
@@ -33,6 +34,8 @@ import Testing
     hasTriggers: Bool
   ) async throws {
     let plan = Plan()
+    let seed = TestRun.seed ?? .random(in: 0 ... .max)
+    print("seed \(seed)")
     let server = try PostgresServer()
     let database = try await TestDatabase(Self.setup, on: server)
     if hasTriggers { try await database.connection.installChangeTriggers(on: ["item"]) }
@@ -48,7 +51,10 @@ import Testing
       for writer in 0..<plan.writers {
         let connectionString = database.connectionString
         group.addTask {
-          try await Self.write(plan, writer, connectionString) { count.modify { $0 += 1 } }
+          var random = SeededGenerator(seed: seed &+ UInt64(writer))
+          try await Self.write(plan, writer, connectionString, &random) {
+            count.modify { $0 += 1 }
+          }
         }
       }
       let total = plan.writers * plan.transactionsPerWriter
@@ -72,8 +78,8 @@ import Testing
       \(eventCounts.min() ?? 0) to \(eventCounts.max() ?? 0) events, \
       all equal \(lastWrite.duration(to: end)) after the last write
       """)
-    #expect(count.value == plan.writers * plan.transactionsPerWriter)
-    #expect(eventCounts.allSatisfy { $0 > 1 })
+    #expect(count.value == plan.writers * plan.transactionsPerWriter, "seed \(seed)")
+    #expect(eventCounts.allSatisfy { $0 > 1 }, "seed \(seed)")
     // The length of the long run is required.
     if TestRun.isLong { #expect(lastWrite.duration(to: end) < .seconds(10)) }
   }
@@ -95,15 +101,15 @@ import Testing
 
   /// Makes transactions of two writes each, again after errors.
   private static func write(
-    _ plan: Plan, _ writer: Int, _ connectionString: String, onCommit: @Sendable () -> Void
+    _ plan: Plan, _ writer: Int, _ connectionString: String, _ random: inout SeededGenerator,
+    onCommit: @Sendable () -> Void
   ) async throws {
     let connection = try PostgresConnection(connectionString)
     let clock = ContinuousClock()
     var next = clock.now
-    var generator = SystemRandomNumberGenerator()
     for number in 0..<plan.transactionsPerWriter {
       let ids = [
-        Int.random(in: 1...1000, using: &generator), Int.random(in: 1...1000, using: &generator),
+        Int.random(in: 1...1000, using: &random), Int.random(in: 1...1000, using: &random),
       ]
       let title = "title \(number % 100)"
       while true {

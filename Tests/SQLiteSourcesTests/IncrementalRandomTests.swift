@@ -39,7 +39,7 @@ import Testing
 
   @Test(arguments: ["wal", "delete", "memory"], [UInt64(1), 2, 3])
   func `every step shows the result of a fresh query`(journal: String, round: UInt64) throws {
-    let seed = UInt64.random(in: 0 ... .max)
+    let seed = TestRun.seed ?? .random(in: 0 ... .max)
     print("seed \(seed)")
     var generator = SeededGenerator(seed: seed)
     let database = try TemporaryDatabase()
@@ -65,7 +65,7 @@ import Testing
         monitor, query.sql, expected: query.order.isEmpty ? query.sql : ordered,
         keyColumn: query.key)
     }
-    for harness in harnesses { #expect(harness.run(including: .all) == nil) }
+    for harness in harnesses { #expect(harness.run(including: .all) == nil, "seed \(seed)") }
     var isOther = false
     for step in 0..<(TestRun.isLong ? 20_000 : 600) {
       // Let one writer write for a while, because only then are single rows read.
@@ -80,7 +80,8 @@ import Testing
       }
       if Int.random(in: 0..<4, using: &generator) == 0 { continue }
       for (harness, query) in zip(harnesses, Self.queries) {
-        #expect(harness.run(including: Bool.random(using: &generator) ? .all : .ownCommits) == nil)
+        let extent: UnreadChanges.Extent = Bool.random(using: &generator) ? .all : .ownCommits
+        #expect(harness.run(including: extent) == nil, "seed \(seed), step \(step)")
         let expected = try harness.expected(writers[0])
         if harness.shown != expected {
           Issue.record("seed \(seed), step \(step), after \(sql): \(query.sql)")
@@ -89,8 +90,9 @@ import Testing
       }
     }
     for (harness, query) in zip(harnesses, Self.queries) {
-      #expect(harness.isIncremental, "\(query.sql): \(harness.query.diagnostics)")
-      #expect(harness.query.counts.written > 0)
+      #expect(
+        harness.isIncremental, "seed \(seed): \(query.sql): \(harness.query.diagnostics)")
+      #expect(harness.query.counts.written > 0, "seed \(seed)")
     }
     let counts = harnesses.map { "\($0.query.counts.all)/\($0.query.counts.written)" }
     print(journal, counts.joined(separator: " "))

@@ -1,13 +1,14 @@
 import DataSourceTesting
 import SQLSources
 import SwappablePrimitives
+import TestSupport
 import Testing
 
 @testable import SQLiteSources
 
 @Suite struct ResultIndexTests {
   @Test func `chunks behave like a sorted array`() {
-    let seed = UInt64.random(in: 0 ... .max)
+    let seed = TestRun.seed ?? .random(in: 0 ... .max)
     print("seed \(seed)")
     var generator = SeededGenerator(seed: seed)
     for start in [0, 1, 511, 3000] {
@@ -17,8 +18,9 @@ import Testing
         let number = Int.random(in: -2...(2 * start + 200), using: &generator)
         let place = model.firstIndex { $0 >= number } ?? model.count
         let position = chunks.position { $0 < number }
-        #expect(chunks.offset(of: position) == place)
-        #expect(chunks[position] == (place < model.count ? model[place] : nil))
+        #expect(chunks.offset(of: position) == place, "seed \(seed)")
+        #expect(
+          chunks[position] == (place < model.count ? model[place] : nil), "seed \(seed)")
         // The sequence grows at first, and sometimes shrinks to nothing.
         if Int.random(in: 0..<10, using: &generator) < 5 {
           model.insert(number, at: place)
@@ -27,14 +29,14 @@ import Testing
           model.remove(at: place)
           chunks.remove(at: position)
         }
-        #expect(chunks.count == model.count && chunks.last == model.last)
+        #expect(chunks.count == model.count && chunks.last == model.last, "seed \(seed)")
       }
-      #expect(Array(chunks) == model)
+      #expect(Array(chunks) == model, "seed \(seed)")
       while let last = chunks.last {
         chunks.remove(at: chunks.position { $0 < last })
         model.removeLast()
       }
-      #expect(chunks.count == 0 && Array(chunks).isEmpty && model.isEmpty)
+      #expect(chunks.count == 0 && Array(chunks).isEmpty && model.isEmpty, "seed \(seed)")
     }
   }
 

@@ -14,7 +14,7 @@ import Testing
   func `random writes of two processes end in the result of a fresh query`(
     journal: TemporaryDatabase.Journal
   ) async throws {
-    let seed = UInt64.random(in: 0 ... .max)
+    let seed = TestRun.seed ?? .random(in: 0 ... .max)
     print("seed \(seed)")
     var generator = SeededGenerator(seed: seed)
     let steps = TestRun.isLong ? 5000 : 150
@@ -44,7 +44,7 @@ import Testing
         try await recorder.wait(for: expected)
       }
     }
-    for recorder in recorders { #expect(recorder.record.violations.isEmpty) }
+    for recorder in recorders { #expect(recorder.record.violations.isEmpty, "seed \(seed)") }
   }
 
   private func randomStatement(_ generator: inout SeededGenerator) -> String {
@@ -75,7 +75,7 @@ import Testing
         }
       }
     }
-    let seed = UInt64.random(in: 0 ... .max)
+    let seed = TestRun.seed ?? .random(in: 0 ... .max)
     print("seed \(seed)")
     var generator = SeededGenerator(seed: seed)
     for _ in 0..<50 {
@@ -90,12 +90,12 @@ import Testing
       var unmatched = 0
       for row in new {
         if let place = matcher.match(row) {
-          #expect(old[place] == row)
+          #expect(old[place] == row, "seed \(seed)")
         } else {
           unmatched += 1
         }
       }
-      #expect(unmatched <= 32)
+      #expect(unmatched <= 32, "seed \(seed)")
     }
   }
 }

@@ -130,7 +130,7 @@ struct SQLiteFaultConcurrencyTests {
       }
     }
 
-    let seed = UInt64.random(in: 0 ... .max)
+    let seed = TestRun.seed ?? .random(in: 0 ... .max)
     print("seed \(seed)")
     let writers: [@Sendable () throws -> Void] = (0..<2).map { writer in
       {
@@ -155,7 +155,7 @@ struct SQLiteFaultConcurrencyTests {
           var random = SeededGenerator(seed: seed &+ 3)
           for _ in 0..<turns {
             let source = try source(database.path, random.pick(queries).sql)
-            let recorder = RecordingObserver(source)
+            let recorder = RecordingObserver(source, seed: seed)
             if random.oneIn(2) { container.swap(to: source) }
             if random.oneIn(2) { recorder.dispose() }
             try recorder.check()
@@ -165,7 +165,7 @@ struct SQLiteFaultConcurrencyTests {
           var random = SeededGenerator(seed: seed &+ 4)
           for _ in 0..<turns {
             container.swap(to: random.pick(sources))
-            try RecordingObserver(random.pick(sources)).check()
+            try RecordingObserver(random.pick(sources), seed: seed).check()
           }
         },
       ])
@@ -173,11 +173,11 @@ struct SQLiteFaultConcurrencyTests {
     for ((source, recorder), query) in zip(zip(sources, recorders), queries) {
       await source.refresh()
       let fresh = try own.query(query.sql + query.tail).map { TestRow($0) }
-      #expect(Array(recorder.snapshot) == fresh, "\(source.sql)")
-      #expect(source.status.state == .loaded)
+      #expect(Array(recorder.snapshot) == fresh, "seed \(seed): \(source.sql)")
+      #expect(source.status.state == .loaded, "seed \(seed)")
       try recorder.check(against: source)
       let outcome = await container.swap(to: source).outcome
-      #expect(outcome == .swapped || outcome == .unchanged)
+      #expect(outcome == .swapped || outcome == .unchanged, "seed \(seed)")
       try await shown.wait(forContents: fresh)
       try await elsewhere.wait(forContents: fresh)
     }

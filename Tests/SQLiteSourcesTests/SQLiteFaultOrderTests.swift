@@ -1,6 +1,7 @@
 import DataSourceTesting
 import ObservableCollections
 import SQLiteSources
+import TestSupport
 import Testing
 
 /// Keys of every class, and ties. The order is SQLite's order, and then the order of the rowids.
@@ -26,7 +27,7 @@ import Testing
     ObservedQuery.Setting(journal: .wal, writer: .own), .init(journal: .delete, writer: .process),
   ])
   func `rows are ordered as SQLite orders them`(setting: ObservedQuery.Setting) async throws {
-    let seed = UInt64.random(in: 0 ... .max)
+    let seed = TestRun.seed ?? .random(in: 0 ... .max)
     print("seed \(seed)")
     var random = SeededGenerator(seed: seed)
     let live = try await ObservedQuery(
@@ -43,7 +44,9 @@ import Testing
         let source = try SQLiteDataSource(
           path: live.database.path, sql: select + tail + limit
         ) { TestRow($0) }
-        return (source: source, observer: RecordingObserver(source), exact: select + exact)
+        return (
+          source: source, observer: RecordingObserver(source, seed: seed), exact: select + exact
+        )
       }
     }
     var numbers = Array(1...(Self.keys.count * 2))
@@ -64,7 +67,8 @@ import Testing
       guard place % 6 == 0 || place == numbers.count - 1 else { continue }
       for (source, observer, exact) in sources {
         await source.refresh()
-        #expect(Array(observer.snapshot) == (try live.freshRows(exact)), "\(source.sql)")
+        #expect(
+          Array(observer.snapshot) == (try live.freshRows(exact)), "seed \(seed): \(source.sql)")
       }
     }
     for (source, observer, _) in sources { try observer.check(against: source) }
