@@ -20,7 +20,7 @@ func groups(of chores: Snapshot<Chore>) -> [ArraySection<Group, Chore>] {
 }
 
 /// The code of the guides for users of other libraries.
-@Suite struct ComingFromGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct ComingFromGuideTests {
   @Test(
     arguments: [
       "ComingFromDifferenceKit", "ComingFromDiffableDataSources", "ComingFromValueObservation",

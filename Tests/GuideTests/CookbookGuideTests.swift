@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The code of the guide "Cookbook".
-@Suite struct CookbookGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct CookbookGuideTests {
   @Test func `the guide's code is compiled here`() throws {
     #expect(try Guide("Cookbook").paragraphs(missingIn: #filePath) == [])
   }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The code of the guides about derived lists.
-@Suite struct DerivedListsGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct DerivedListsGuideTests {
   struct Line: Hashable, Identifiable, Sendable, Differentiable {
     let id: Int
     let text: String

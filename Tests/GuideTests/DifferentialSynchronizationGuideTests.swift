@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Tests of the code in the guide "Differential synchronization".
-@Suite struct DifferentialSynchronizationGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct DifferentialSynchronizationGuideTests {
   struct Stock: Codable, Hashable, Identifiable, Sendable, Differentiable {
     let id: Int
     var count: Int

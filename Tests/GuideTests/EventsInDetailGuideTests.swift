@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The code of the guide "Events in detail", and its lists of members.
-@Suite struct EventsInDetailGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct EventsInDetailGuideTests {
   @Test func `the guide's code is compiled here`() throws {
     #expect(try Guide("EventsInDetail").paragraphs(missingIn: #filePath) == [])
   }

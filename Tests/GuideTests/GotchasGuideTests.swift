@@ -21,7 +21,7 @@ struct Measurement: Differentiable {
 }
 
 /// The code of the guide "Gotchas".
-@Suite struct GotchasGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct GotchasGuideTests {
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("Gotchas")
     #expect(try guide.blocks(missingIn: #filePath) == [])

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The code of the guide "In a service".
-@Suite struct InAServiceGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct InAServiceGuideTests {
   @Test func theGuidesCodeIsWhatIsRunHere() throws {
     let guide = try Guide("InAService")
     #expect(guide.code.count == 8)

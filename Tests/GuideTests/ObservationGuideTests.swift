@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// The code of the guide "Observation and Combine".
-@Suite struct ObservationGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct ObservationGuideTests {
   @Test func theGuidesCodeIsWhatIsRunHere() throws {
     let guide = try Guide("Observation")
     #expect(guide.code.count == 4)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Tests of the code in the guide "One-way synchronization".
-@Suite struct OneWaySynchronizationGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct OneWaySynchronizationGuideTests {
   struct Track: Hashable, Identifiable, Sendable, Differentiable {
     let id: Int
     var title: String

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The code of the guide "Primary and fallback".
-@Suite struct PrimaryAndFallbackGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct PrimaryAndFallbackGuideTests {
   @Test func `the guide's code is compiled here`() throws {
     #expect(try Guide("PrimaryAndFallback").paragraphs(missingIn: #filePath) == [])
   }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The code and the links of the README.
-@Suite struct ReadmeTests {
+@Suite(.timeLimit(.minutes(10))) struct ReadmeTests {
   struct Todo: Codable, Hashable, Identifiable, Sendable, Differentiable {
     let id: Int
     var title: String

@@ -19,7 +19,7 @@ private final class Label: Sendable {
 }
 
 /// The code of the guide "Signals and properties", and its table of operators.
-@Suite struct SignalsGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct SignalsGuideTests {
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("Signals")
     #expect(guide.code.count == 6)

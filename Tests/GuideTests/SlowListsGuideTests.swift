@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The code of the guide "Why is this list slow".
-@Suite struct SlowListsGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct SlowListsGuideTests {
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("SlowLists")
     #expect(guide.code.count == 4)

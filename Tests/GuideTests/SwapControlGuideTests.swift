@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The code of the guides "A reload that must not empty the list" and "Several lists that change together".
-@Suite struct SwapControlGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct SwapControlGuideTests {
   @Test(arguments: ["GuardedReloads", "SwappingTogether"])
   func `the guide's code is compiled here`(name: String) throws {
     #expect(try Guide(name).paragraphs(missingIn: #filePath) == [])

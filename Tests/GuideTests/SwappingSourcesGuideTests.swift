@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The code of the guide "Swap sources at run time".
-@Suite struct SwappingSourcesGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct SwappingSourcesGuideTests {
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("SwappingSources")
     #expect(guide.code.count == 6)

@@ -9,7 +9,7 @@ import TestTags
 import Testing
 
 /// The code of the guide "Show a list in a terminal".
-@Suite(.tags(.system)) struct TerminalListsGuideTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct TerminalListsGuideTests {
   @Test func `the program in the guide is the program of the test helper`() throws {
     let guide = try Guide("TerminalLists")
     #expect(guide.code.count == 6)

@@ -19,7 +19,7 @@ final class TodoModel: Sendable {
 }
 
 /// The code of the guide "Test your app".
-@Suite struct TestingYourAppGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct TestingYourAppGuideTests {
   @Test func `the guide's code is compiled here`() throws {
     #expect(try Guide("TestingYourApp").paragraphs(missingIn: #filePath) == [])
   }

@@ -90,7 +90,7 @@ func publishEdits(of feed: SourceFeed<Departure>, new: Departure, edited: Depart
 }
 
 /// The code of the guide "Write your own data source".
-@Suite struct YourOwnDataSourceGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct YourOwnDataSourceGuideTests {
   @Test func theGuidesCodeIsWhatIsRunHere() throws {
     let guide = try Guide("YourOwnDataSource")
     #expect(guide.code.count == 5)

@@ -3,7 +3,7 @@ import Diffing
 import ListViews
 import Testing
 
-@Suite @MainActor struct ReloadTests {
+@Suite(.timeLimit(.minutes(10))) @MainActor struct ReloadTests {
   /// From 0 1 2 to 2 4 0' 3: an update, a deletion, and two insertions with a move.
   private let old: [TestElement] = [0, 1, 2]
   private let new: [TestElement] = [2, 4, TestElement(0, 1), 3]

@@ -8,7 +8,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
   ElementPath(section: section, element: element)
 }
 
-@Suite @MainActor struct SectionedListDataSourceTests {
+@Suite(.timeLimit(.minutes(10))) @MainActor struct SectionedListDataSourceTests {
   private let old = [
     TestSection(model: 0, elements: [1, 2]), TestSection(model: 1, elements: [3]),
   ]

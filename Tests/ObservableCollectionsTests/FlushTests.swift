@@ -8,7 +8,7 @@ import TestTags
 import Testing
 
 /// Rule T5.
-@Suite(.tags(.concurrency)) struct FlushConcurrencyTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct FlushConcurrencyTests {
   @Test func observersHaveBeenCalledWhenAMutationReturns() {
     let items = Items()
     let recorder = RecordingObserver(items.filter { _ in true }.map { $0 })
@@ -152,7 +152,7 @@ import Testing
       let observation = items.observe(on: .queue(DispatchQueue(label: "own"))) { _ in
         items.flushAndWait()
       }
-      DispatchSemaphore(value: 0).wait()
+      _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 60)
       observation.dispose()
     }
   }

@@ -7,7 +7,7 @@ import TestTags
 import Testing
 
 /// Explanations and traces while other threads edit.
-@Suite(.tags(.concurrency)) struct LiveGraphConcurrencyTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct LiveGraphConcurrencyTests {
   @Test func `lists are explained, counted and traced while they change`() async throws {
     let (first, second) = (Items([1, 2, 3]), Items([4]))
     let end = first.filter { $0.id > 1 }.concatenated(with: second.map { $0 })

@@ -7,7 +7,7 @@ import TestTags
 import Testing
 
 /// Explanations of live lists.
-@Suite(.tags(.concurrency)) struct LiveGraphTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct LiveGraphTests {
   private let source = Items([3, 1, 2])
 
   private func kinds(_ source: any DataSource<TestElement>) -> [String] {

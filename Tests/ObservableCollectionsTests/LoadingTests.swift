@@ -27,7 +27,7 @@ final class LazySource: DataSource {
 }
 
 /// Rule E7.
-@Suite(.tags(.concurrency)) struct LoadingTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct LoadingTests {
   private let error = SourceError(code: "gone", message: "it is gone")
 
   @Test func whatHasNotLoadedIsEmptyAtRevisionZeroAndItsFirstLoadIsAChange() throws {

@@ -27,7 +27,7 @@ final class Stepper: Sendable {
 }
 
 /// Rule T9.
-@Suite(.tags(.concurrency)) struct SchedulingConcurrencyTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct SchedulingConcurrencyTests {
   private let stepper = Stepper()
   private let items = Items([1])
 
@@ -231,7 +231,7 @@ final class Stepper: Sendable {
 }
 
 /// Rule T9: snapshots only.
-@Suite(.tags(.concurrency)) struct SnapshotsOnlyConcurrencyTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct SnapshotsOnlyConcurrencyTests {
   private let items = Items([1])
 
   @Test func immediateObserversGetTheContentsAfterEachChange() {
@@ -326,7 +326,7 @@ private struct Compared: Differentiable, Sendable {
 }
 
 /// Rule T9: the asynchronous sequence.
-@Suite(.tags(.concurrency)) struct AsyncEventsConcurrencyTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct AsyncEventsConcurrencyTests {
   private let items = Items([1])
 
   @Test func eventsComeInOrder() async throws {
@@ -415,7 +415,7 @@ private struct Compared: Differentiable, Sendable {
 }
 
 /// The status, observed elsewhere than on the thread that edits.
-@Suite(.tags(.concurrency)) struct StatusObservationTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct StatusObservationTests {
   private let items = ArrayDataSource([1], status: .loading)
 
   @Test func `a scheduled observer of the status receives the latest pending status`() {

@@ -159,7 +159,7 @@ import Testing
           one.append(4)
         }
       }
-      DispatchSemaphore(value: 0).wait()
+      _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 60)
     }
   }
 
@@ -179,7 +179,7 @@ import Testing
       }
       for _ in all { arrived.wait() }
       for _ in all { go.signal() }
-      DispatchSemaphore(value: 0).wait()
+      _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 60)
     }
   }
 

@@ -226,15 +226,13 @@ import Testing
       try $0.value("pid", as: Int.self)
     }
     let task = Task { try await connection.query("SELECT pg_sleep(600)") }
-    var isEnded = false
-    while !isEnded {
-      isEnded =
-        try await database.connection.query(
-          """
-          SELECT pg_terminate_backend(pid) AS v FROM pg_stat_activity
-          WHERE pid = $1 AND query LIKE '%sleep%' AND state = 'active'
-          """, [process[0]]
-        ) { try $0.value("v", as: Bool.self) }.first ?? false
+    try await wait(for: "the end of the session that runs the statement") {
+      try await database.connection.query(
+        """
+        SELECT pg_terminate_backend(pid) AS v FROM pg_stat_activity
+        WHERE pid = $1 AND query LIKE '%sleep%' AND state = 'active'
+        """, [process[0]]
+      ) { try $0.value("v", as: Bool.self) }.first ?? false
     }
     await #expect { try await task.value } throws: {
       ($0 as? PostgresError)?.code == .connectionLost

@@ -6,7 +6,7 @@ import TestSupport
 import TestTags
 import Testing
 
-@Suite(.tags(.concurrency)) struct ValueSequenceTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct ValueSequenceTests {
   private let input = SignalInput<Int>()
 
   @Test(arguments: [
@@ -104,7 +104,7 @@ import Testing
   }
 }
 
-@Suite struct SignalOfAsyncSequenceTests {
+@Suite(.timeLimit(.minutes(10))) struct SignalOfAsyncSequenceTests {
   @Test func itBringsWhatTheSequenceBringsAndEndsWithIt() async {
     let (stream, feed) = AsyncStream<Int>.makeStream()
     for value in 1...3 { feed.yield(value) }
@@ -205,7 +205,7 @@ import Testing
   }
 }
 
-@Suite(.tags(.concurrency)) struct AsyncSequenceConcurrencyTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct AsyncSequenceConcurrencyTests {
   @Test func valuesOfManyThreadsReachTheLoopAndThenTheEnd() async {
     let input = SignalInput<Int>()
     let iterator = input.signal.values(policy: .everything)

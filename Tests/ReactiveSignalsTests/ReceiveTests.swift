@@ -4,7 +4,7 @@ import ReactiveSignals
 import TestSupport
 import Testing
 
-@Suite struct ReceiveTests {
+@Suite(.timeLimit(.minutes(10))) struct ReceiveTests {
   private let input = SignalInput<Int>()
   private let work = HeldWork()
 

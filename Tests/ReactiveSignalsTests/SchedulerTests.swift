@@ -13,7 +13,7 @@ private struct Latest: Mergeable {
   let value: Int
 }
 
-@Suite(.tags(.concurrency)) struct SchedulerTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct SchedulerTests {
   private let input = SignalInput<Int>()
   private let work = HeldWork()
 

@@ -5,7 +5,7 @@ import TestSupport
 import TestTags
 import Testing
 
-@Suite struct TimingTests {
+@Suite(.timeLimit(.minutes(10))) struct TimingTests {
   private let marbles = Marbles()
   private let interval = Duration.seconds(3)
 

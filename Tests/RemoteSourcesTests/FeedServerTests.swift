@@ -182,7 +182,7 @@ import Testing
   }
 
   @Test func `connections beyond the limit are refused, and the next one after that is served`()
-    throws
+    async throws
   {
     var limits = FeedServer.Limits()
     limits.connections = 3
@@ -193,9 +193,8 @@ import Testing
     #expect(try refused.line().contains("has 3 connections, which is its limit"))
     clients.removeFirst()
     // The server notices the closed connection before or after the next one.
-    while true {
-      let client = try served.client(Self.request)
-      if try client.line().hasPrefix(#"{"event":"initial""#) { break }
+    try await wait(for: "a client that is served") {
+      try served.client(Self.request).line().hasPrefix(#"{"event":"initial""#)
     }
     try served.check(with: clients[0])
   }

@@ -10,7 +10,7 @@ import Testing
 @testable import SQLiteSources
 
 /// The choice between reading written rows and reading the whole result.
-@Suite struct IncrementalBaseTests {
+@Suite(.timeLimit(.minutes(10))) struct IncrementalBaseTests {
   private let database: TemporaryDatabase
   private let writer: SQLiteConnection
   private let monitor: ChangeMonitor
@@ -58,23 +58,19 @@ import Testing
   @Test(.tags(.system)) func `a read does not wait for a writer in a transaction`() throws {
     let harness = harness()
     let helper = try HelperProcess("sql", database.path)
-    let isInside = DispatchSemaphore(value: 0)
-    let isRead = DispatchSemaphore(value: 0)
-    let ended = DispatchSemaphore(value: 0)
-    let thread = Thread { [writer] in
+    let (isInside, isRead) = (Signpost(), Signpost())
+    let thread = Worker { [writer] in
       try? writer.transaction(.deferred) {
-        isInside.signal()
-        isRead.wait()
+        isInside.open()
+        isRead.pass()
       }
-      ended.signal()
     }
-    thread.start()
-    isInside.wait()
+    try #require(isInside.pass())
     try helper.run("UPDATE t SET a = 'new' WHERE id = 1")
     harness.run(including: .all)
     #expect(harness.shown.contains { $0.values.contains(.text("new")) })
-    isRead.signal()
-    ended.wait()
+    isRead.open()
+    try thread.join()
     // The helper has written, so the old checkpoint is invalid. The next read begins a new one.
     for turn in 0..<3 {
       try writer.execute("UPDATE t SET a = ? WHERE id = 2", [turn])

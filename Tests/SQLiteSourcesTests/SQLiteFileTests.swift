@@ -4,7 +4,7 @@ import TestSupport
 import TestTags
 import Testing
 
-@Suite struct SQLiteFileTests {
+@Suite(.timeLimit(.minutes(10))) struct SQLiteFileTests {
   private let database: TemporaryDatabase
 
   init() throws {

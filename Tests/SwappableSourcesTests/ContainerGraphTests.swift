@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Explanations and traces of containers.
-@Suite struct ContainerGraphTests {
+@Suite(.timeLimit(.minutes(10))) struct ContainerGraphTests {
   private let old = ArrayDataSource<TestElement>([1, 2]).labeled("old")
   private let new = ArrayDataSource<TestElement>([2, 3, 4]).labeled("new")
   private let container: SwappableContainer<TestElement>

@@ -28,7 +28,7 @@ final class LazySource: DataSource {
 }
 
 /// Rules S1, S2 and S4: each row of the table of swap cases.
-@Suite(.tags(.concurrency)) struct SwapCaseTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct SwapCaseTests {
   private let old = Source([1, 2, 3])
   private let error = SourceError(code: "gone", message: "it is gone")
 

@@ -9,7 +9,7 @@ import TestTags
 import Testing
 
 /// Rules S3 to S5: events at each point of a swap.
-@Suite(.tags(.concurrency)) struct SwapConcurrencyTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct SwapConcurrencyTests {
   static let points = [PausePoint.swapAttached, .swapFrozen, .swapComputed]
 
   private let control = PauseControl()

@@ -199,7 +199,8 @@ private var openFiles: Int {
   (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
 }
 
-@Suite(.tags(.concurrency)) struct SwapStressConcurrencyTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(TestRun.isLong ? 240 : 10)))
+struct SwapStressConcurrencyTests {
   @Test func everyReplayIsRightAndNothingLeaks() async throws {
     let commits = TestRun.isLong ? 200_000 : 10_000
     let seed = TestRun.seed ?? .random(in: 0...99_999)

@@ -8,7 +8,7 @@ import TestSupport
 import TestTags
 import Testing
 
-@Suite(.tags(.system)) struct KilledProcessTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct KilledProcessTests {
   private struct Kept: Codable, Hashable, Identifiable, Sendable, Differentiable {
     var id: Int
     var text: String

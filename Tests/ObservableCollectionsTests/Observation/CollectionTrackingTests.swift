@@ -8,7 +8,7 @@ import TestTags
 import Testing
 
 /// Rule T10, for collections.
-@Suite(.tags(.concurrency)) struct CollectionTrackingTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct CollectionTrackingTests {
   private let log = Log<String>([])
 
   private func track(_ name: String = "changed", _ read: () -> Void) {

@@ -71,7 +71,7 @@ private final class HeldTransform: Sendable {
 }
 
 /// `mapAsync`. The thread that delivers a result may also deliver the next edit, so tests flush before they read.
-@Suite struct MapAsyncTests {
+@Suite(.timeLimit(.minutes(10))) struct MapAsyncTests {
   @Test func `results appear in the order of the source, whatever the order in which they come`()
     async throws
   {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Rules O4 and O7 for timed operators: what one change costs, counted.
-@Suite struct TimedCostTests {
+@Suite(.timeLimit(.minutes(10))) struct TimedCostTests {
   static let sizes = [1_000, 100_000]
 
   /// Edits a list in each way, one element at a time.

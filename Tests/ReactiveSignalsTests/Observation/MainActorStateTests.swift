@@ -17,7 +17,7 @@ private final class Reader: Sendable {
   deinit { read() }
 }
 
-@MainActor @Suite(.tags(.concurrency)) struct MainActorStateTests {
+@MainActor @Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct MainActorStateTests {
   /// Waits until the state has a value.
   private func wait<Value: Equatable>(
     until value: Value, in mirror: MainActorState<Value>

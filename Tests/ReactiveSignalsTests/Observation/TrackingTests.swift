@@ -13,7 +13,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
 }
 
 /// Rule T10, for properties.
-@Suite(.tags(.concurrency)) struct TrackingTests {
+@Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct TrackingTests {
   private let log = Log<String>()
 
   @Test func aTrackedReadingIsToldOneChangeOnce() {

@@ -7,7 +7,7 @@ import SwappableSources
 import TerminalViews
 import Testing
 
-@Suite struct TerminalListStateTests {
+@Suite(.timeLimit(.minutes(10))) struct TerminalListStateTests {
   typealias State = TerminalListState<TestElement>
 
   private static let columns = [

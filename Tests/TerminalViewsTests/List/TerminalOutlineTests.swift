@@ -6,7 +6,7 @@ import TerminalViews
 import TestSupport
 import Testing
 
-@Suite struct TerminalOutlineTests {
+@Suite(.timeLimit(.minutes(10))) struct TerminalOutlineTests {
   private typealias Expansion = OutlineRow<Folder>.Expansion
 
   private struct Folder: Differentiable, Hashable, Sendable, Identifiable {

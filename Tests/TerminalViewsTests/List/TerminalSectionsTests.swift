@@ -6,7 +6,7 @@ import TerminalViews
 import TestSupport
 import Testing
 
-@Suite struct TerminalSectionsTests {
+@Suite(.timeLimit(.minutes(10))) struct TerminalSectionsTests {
   private struct Customer: Differentiable, Hashable, Sendable, Identifiable {
     let id: Int
     var country: String

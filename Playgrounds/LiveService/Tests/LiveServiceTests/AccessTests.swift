@@ -9,7 +9,7 @@ import Testing
 
 @testable import LiveService
 
-@Suite struct AccessTests {
+@Suite(.timeLimit(.minutes(10))) struct AccessTests {
   @Test func `requests for lists need a token`() async throws {
     let options = Service.Options(authorize: Authorization.bearerTokens(["one", "two"]))
     try await serve(TestList().served, options: options) { address in

@@ -9,7 +9,7 @@ import Testing
 
 @testable import LiveService
 
-@Suite struct ListRoutesTests {
+@Suite(.timeLimit(.minutes(10))) struct ListRoutesTests {
   // MARK: The contents
 
   @Test func `the contents have their token as the tag`() async throws {
