@@ -69,7 +69,9 @@ extension RowTree {
 extension RowStorage {
   /// The first difference from the numbers of nodes and rows that are in use, or `nil`.
   func violation(nodes nodeCount: Int, rows rowCount: Int) -> String? {
-    if nodeCount != nodes.nodeCount { return "\(nodes.nodeCount) nodes are in use, not \(nodeCount)" }
+    if nodeCount != nodes.nodeCount {
+      return "\(nodes.nodeCount) nodes are in use, not \(nodeCount)"
+    }
     let placed = (0..<leavesCapacity).count { leaves[$0] >= 0 }
     return placed == rowCount ? nil : "\(placed) rows have a leaf, not \(rowCount)"
   }
