@@ -36,7 +36,7 @@ extension DemandQueue<LatestValue<Int>> {
 @Suite struct DemandQueueTests {
   private let taker = Taker()
 
-  @Test func nothingComesThatIsNotDemanded() {
+  @Test func `a value is taken only if it was demanded`() {
     let queue = DemandQueue(.everything, taker.receiver())
     for value in 1...4 { queue.post(value) }
     #expect(taker.log.value == [])
@@ -49,7 +49,7 @@ extension DemandQueue<LatestValue<Int>> {
     #expect(taker.log.value == ["1", "2", "3", "4", "5"])
   }
 
-  @Test func theNewestWaitsWhereThatIsThePolicy() {
+  @Test func `the coalesce policy keeps only the latest pending value`() {
     let queue = DemandQueue(.coalesce, taker.receiver())
     for value in 1...4 { queue.post(value) }
     queue.request(.max)
@@ -57,7 +57,7 @@ extension DemandQueue<LatestValue<Int>> {
     #expect(taker.log.value == ["4", "5", "6"])
   }
 
-  @Test func whatIsReturnedIsDemandedToo() {
+  @Test func `the demand that the receiver returns is added`() {
     let queue = DemandQueue(.everything, taker.receiver { $0 < 3 ? 1 : 0 })
     for value in 1...5 { queue.post(value) }
     queue.request(1)
@@ -68,14 +68,14 @@ extension DemandQueue<LatestValue<Int>> {
     #expect(taker.log.value == ["1", "2", "3", "4", "5", "6"])
   }
 
-  @Test func whatIsNothingTakesNoDemand() {
+  @Test func `an item that the receiver skips takes no demand`() {
     let queue = DemandQueue(.everything, taker.receiver { $0 == 1 ? nil : 0 })
     for value in 1...3 { queue.post(value) }
     queue.request(1)
     #expect(taker.log.value == ["1", "2"])
   }
 
-  @Test func theEndComesAfterWhatWaitsAndNeedsNoDemand() {
+  @Test func `the end follows the pending values and needs no demand`() {
     let queue = DemandQueue(.everything, taker.receiver())
     queue.post(1)
     queue.finish()
@@ -90,7 +90,7 @@ extension DemandQueue<LatestValue<Int>> {
     #expect(other.log.value == ["|"])
   }
 
-  @Test func cancelledInsideItCallsNoMoreAndLetsGoOfTheReceiver() {
+  @Test func `a queue that its receiver cancels calls it no more and releases it`() {
     let queues = Log<DemandQueue<LatestValue<Int>>>()
     weak var released: Taker?
     do {
@@ -112,7 +112,7 @@ extension DemandQueue<LatestValue<Int>> {
     #expect(released == nil && queues.value[0].isOver)
   }
 
-  @Test func cancelledItKeepsNothingThatWaitsOrComes() {
+  @Test func `a canceled queue keeps neither pending nor later values`() {
     weak var waiting: Token?
     weak var late: Token?
     let queue = DemandQueue<LatestValue<Token>>(.everything, .init(take: { _ in 0 }, end: {}))
@@ -126,7 +126,7 @@ extension DemandQueue<LatestValue<Int>> {
     #expect(waiting == nil && late == nil && queue.isOver)
   }
 
-  @Test func whatIsDemandedAndPostedInsideFollows() {
+  @Test func `values that the receiver demands and posts follow its call`() {
     let queues = Log<DemandQueue<LatestValue<Int>>>()
     let queue = DemandQueue(
       .everything,
@@ -145,7 +145,7 @@ extension DemandQueue<LatestValue<Int>> {
 }
 
 @Suite(.tags(.concurrency)) struct DemandQueueConcurrencyTests {
-  @Test func eachItemIsTakenOnceAndNeverTwoAtATime() {
+  @Test func `each item is taken once, and never two at the same time`() {
     let taker = Taker()
     let queue = DemandQueue(.everything, taker.receiver())
     DispatchQueue.concurrentPerform(iterations: 4) { thread in

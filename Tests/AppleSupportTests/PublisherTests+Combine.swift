@@ -84,7 +84,7 @@
         }, take)
     }
 
-    @Test func nothingComesBeforeItIsDemanded() {
+    @Test func `no value arrives before it is demanded`() {
       let property = Property(1)
       let taker = taker(.none)
       property.publisher(policy: .everything).subscribe(taker)
@@ -97,7 +97,7 @@
       #expect(taker.log == ["^", "1", "2", "3"])
     }
 
-    @Test func whatIsDemandedAddsUp() {
+    @Test func `demands add up`() {
       let property = Property(1)
       let taker = taker(.max(1)) { $0 == 2 ? .max(2) : .none }
       property.publisher(policy: .everything).subscribe(taker)
@@ -107,7 +107,7 @@
       #expect(taker.log == ["^", "1", "2", "3", "4"])
     }
 
-    @Test func theNewestWaitsForDemand() {
+    @Test func `the latest value is pending until it is demanded`() {
       let property = Property(1)
       let taker = taker(.max(1))
       property.publisher().subscribe(taker)
@@ -116,7 +116,7 @@
       #expect(taker.log == ["^", "1", "6"])
     }
 
-    @Test func demandingAndSettingInsideAreNotNested() {
+    @Test func `demanding and setting inside the subscriber do not nest`() {
       let property = Property(1)
       let taker = taker(.max(1)) { [held] value in
         held.subscription?.request(.max(1))
@@ -127,7 +127,7 @@
       #expect(taker.log == ["^", "1", "2", "3", "4"])
     }
 
-    @Test func cancelledInsideItGetsNoMore() {
+    @Test func `a subscriber that cancels inside a value receives no more`() {
       let property = Property(1)
       let taker = taker(.unlimited) { [held] value in
         if value == 2 { held.subscription?.cancel() }
@@ -140,7 +140,7 @@
       #expect(taker.log == ["^", "1", "2"])
     }
 
-    @Test func cancelledAtOnceItGetsNothing() {
+    @Test func `a subscriber that cancels immediately receives nothing`() {
       let property = Property(1)
       let first = Taker<Int> { $0.cancel() }
       property.publisher().subscribe(first)
@@ -153,7 +153,7 @@
       #expect(first.log == ["^"] && other.log == ["^"])
     }
 
-    @Test func whoDoesNotKeepItsSubscriptionIsToldOn() {
+    @Test func `a subscriber that does not keep its subscription receives values`() {
       let property = Property(1)
       let taker = Taker<Int> { $0.request(.max(3)) }
       property.publisher().subscribe(taker)
@@ -161,7 +161,7 @@
       #expect(taker.log == ["^", "1", "2", "3"])
     }
 
-    @Test func theEndComesOnceAndNotAfterACancel() {
+    @Test func `the completion arrives once, and not after a cancellation`() {
       let input = SignalInput<Int>()
       let (taker, other) = (taker(.unlimited), Taker<Int> { $0.request(.unlimited) })
       input.signal.publisher().subscribe(taker)
@@ -176,7 +176,7 @@
       #expect(late.log == ["^", "|"])
     }
 
-    @Test func theEndNeedsNoDemandButComesAfterWhatWaits() {
+    @Test func `the completion needs no demand, but follows the pending values`() {
       let input = SignalInput<Int>()
       let taker = taker(.none)
       input.signal.publisher().subscribe(taker)
@@ -187,7 +187,7 @@
       #expect(taker.log == ["^", "1", "|"])
     }
 
-    @Test func whatIsReturnedMayBeWithoutLimit() {
+    @Test func `the demand that a subscriber returns may be unlimited`() {
       let property = Property(1)
       let taker = taker(.max(1)) { _ in .unlimited }
       property.publisher(policy: .everything).subscribe(taker)
@@ -195,7 +195,7 @@
       #expect(taker.log == ["^", "1", "2", "3", "4"])
     }
 
-    @Test func cancelledItLetsGoOfSubscriberAndSource() {
+    @Test func `a canceled subscription releases its subscriber and its source`() {
       for isInside in [false, true] {
         weak var subscriber: Taker<Int>?
         weak var source: Signal<Int>?
@@ -215,7 +215,7 @@
       }
     }
 
-    @Test func endedItLetsGoOfSubscriberAndSource() {
+    @Test func `a subscription that has ended releases its subscriber and its source`() {
       weak var subscriber: Taker<Int>?
       weak var source: Signal<Int>?
       do {
@@ -230,7 +230,7 @@
       #expect(subscriber == nil && source == nil)
     }
 
-    @Test func oneSubscriptionForEachSubscriber() {
+    @Test func `each subscriber has a subscription of its own`() {
       let property = Property(1)
       let publisher = property.publisher()
       let (one, other) = (taker(.unlimited), Taker<Int> { $0.request(.unlimited) })
@@ -242,7 +242,7 @@
       #expect(one.log == ["^", "1", "2"] && other.log == ["^", "2", "3"])
     }
 
-    @Test func severalThreadsSetAndCancelWhileItIsTold() {
+    @Test func `no value is lost while several threads set, subscribe and cancel`() {
       let property = Property(0)
       let whole = Taker<Int> { $0.request(.unlimited) }
       property.publisher(policy: .everything).subscribe(whole)
@@ -264,7 +264,7 @@
       #expect(whole.log == ["^"] + (0...200).map { "\($0)" })
     }
 
-    @Test func aSinkIsToldUntilItIsLetGo() {
+    @Test func `a sink receives values until it is released`() {
       let property = Property("Ada")
       let log = Locked<[String]>([])
       var label: AnyCancellable? = property.publisher().sink { value in
@@ -277,7 +277,7 @@
       #expect(log.withLock { $0 } == ["Ada", "Grace"])
     }
 
-    @Test func eventsThatWaitBecomeOneAndThoseThatComeToNothingTakeNoDemand() {
+    @Test func `pending events become one, and events that cancel out take no demand`() {
       let items = ArrayDataSource([1])
       let held = held
       let taker = Taker<CollectionEvent<Int>> {
@@ -293,7 +293,7 @@
       #expect(taker.log.count == 3)
     }
 
-    @Test func aCollectionIsStartedAndKeptByWhoIsToldOfIt() {
+    @Test func `a subscription starts a collection and keeps it alive`() {
       weak var released: IdleSource?
       let held = held
       do {
@@ -311,7 +311,7 @@
       #expect(released == nil)
     }
 
-    @Test func snapshotsBringTheNewest() {
+    @Test func `a publisher of snapshots sends the latest contents`() {
       let items = ArrayDataSource([1])
       let held = held
       let taker = Taker<Snapshot<Int>> {
