@@ -60,11 +60,11 @@ import Testing
     #expect(violation(forgets: true)?.rule == "O1" && violation(forgets: false) == nil)
   }
 
-  @Test func deletingAndInsertingInTwoStepsBreaksO2() {
+  @Test func `deleting and inserting in two steps breaks O2`() {
     #expect(violation { Rebuilt($0).collection }?.rule == "O2")
   }
 
-  @Test func computingAllAnewBreaksO4() {
+  @Test func `computing everything again breaks O4`() {
     let calls = Locked(0)
     let violation = violation(
       of: { source in

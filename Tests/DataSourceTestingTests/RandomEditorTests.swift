@@ -30,11 +30,11 @@ import Testing
     }
   }
 
-  @Test func allEditsTogetherKeepTheContract() throws {
+  @Test func `all kinds of edits together keep the contract`() throws {
     try withEvery("seed", in: UInt64(100)..<200) { seed in _ = try run(seed: seed) }
   }
 
-  @Test func editsThatCancelOutAreNoEvents() throws {
+  @Test func `edits that cancel out are no events`() throws {
     let source = ArrayDataSource<TestElement>([1, 2, 3])
     let recorder = RecordingObserver(source)
     var editor = RandomEditor<TestElement>(seed: 3, kinds: [.cancelOut, .writeEqual])

@@ -47,7 +47,7 @@ import Testing
     #expect(rules(.initial([], revision: 0), .initial([], revision: 0)) == ["E1"])
   }
 
-  @Test func aRevisionThatDoesNotFollowBreaksE2() {
+  @Test func `a revision that does not follow the previous one breaks E2`() {
     #expect(rules(.initial([], revision: 0), change([], [1], from: 1, to: 2)) == ["E2"])
   }
 
@@ -68,7 +68,7 @@ import Testing
     #expect(rules(.initial([1, 1], revision: 0), change([1, 1], [1, 1], twins)) == ["E3"])
   }
 
-  @Test func aChangesetThatLeadsElsewhereBreaksE4AndE5() {
+  @Test func `a changeset that leads elsewhere breaks E4 and E5`() {
     let wrong = Changeset(deletions: [0])
     #expect(rules(.initial([1, 2], revision: 0), change([1, 2], [1], wrong)) == ["E4", "E5"])
   }
@@ -79,7 +79,7 @@ import Testing
     #expect(rules(.initial([1, 2], revision: 0), change([1, 2], after, wrong)).contains("E4"))
   }
 
-  @Test func offsetsOutOfBoundsBreakC1C2C3C4() {
+  @Test func `offsets out of bounds break C1, C2, C3 and C4`() {
     let initial = Event.initial([1, 2], revision: 0)
     #expect(rules(initial, change([1, 2], [1], Changeset(deletions: [2]))) == ["C1"])
     #expect(rules(initial, change([1, 2], [1, 2, 3], Changeset(insertions: [3]))) == ["C2"])
@@ -89,12 +89,12 @@ import Testing
     #expect(rules(initial, change([1, 2], [1, 3], update)) == ["C4"])
   }
 
-  @Test func moreMovesThanNeededBreakC3() {
+  @Test func `more moves than needed break C3`() {
     let moves = Changeset(moves: [.init(from: 1, to: 0), .init(from: 0, to: 1)])
     #expect(rules(.initial([1, 2], revision: 0), change([1, 2], [2, 1], moves)) == ["C3"])
   }
 
-  @Test func anUpdateOfEqualContentBreaksC4() {
+  @Test func `an update of equal content breaks C4`() {
     let changeset = Changeset(insertions: [1], updates: [.init(from: 0, to: 0)])
     #expect(rules(.initial([1], revision: 0), change([1], [1, 2], changeset)) == ["C4"])
   }
