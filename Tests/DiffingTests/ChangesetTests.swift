@@ -23,8 +23,8 @@ struct ChangesetTests {
         == "Changeset(deletions: [1], insertions: [1, 3], moves: [2->0], updates: [0->2])")
   }
 
-  @Test("puts out, puts in, and writes")
-  func applying() {
+  @Test
+  func `applying takes elements out, puts elements in, and then writes updates`() {
     #expect(
       sample.applying(to: ["a", "b", "c"], with: ["c", "d", "A", "e"]) == ["c", "d", "A", "e"])
     // What is kept and not updated comes from the old version.
@@ -38,8 +38,8 @@ struct ChangesetTests {
     }
   }
 
-  @Test("has an inverse")
-  func inverse() {
+  @Test
+  func `a changeset has an inverse`() {
     #expect(
       sample.inverse
         == Changeset(
@@ -48,32 +48,32 @@ struct ChangesetTests {
     #expect(sample.inverse.inverse == sample)
   }
 
-  @Test(
-    "names the rule that it breaks",
-    arguments: [
-      (Changeset(deletions: [3]), 3, 2, "C1"),
-      (Changeset(deletions: [-1]), 3, 2, "C1"),
-      (Changeset(insertions: [4]), 3, 4, "C2"),
-      (Changeset(moves: [.init(from: 3, to: 0)]), 3, 3, "C3"),
-      (Changeset(moves: [.init(from: 0, to: 3)]), 3, 3, "C3"),
-      // It stays where it was.
-      (Changeset(moves: [.init(from: 1, to: 1)]), 3, 3, "C3"),
-      // One would do.
-      (Changeset(moves: [.init(from: 1, to: 0), .init(from: 0, to: 1)]), 3, 3, "C3"),
-      (Changeset(updates: [.init(from: 3, to: 3)]), 3, 3, "C4"),
-      // No pair.
-      (Changeset(updates: [.init(from: 0, to: 1)]), 3, 3, "C4"),
-      (Changeset(deletions: [0]), 3, 3, "C5"),
-      (Changeset.empty, 3, 2, "C5"),
-    ])
-  func brokenRules(change: Changeset, oldCount: Int, newCount: Int, rule: String) {
+  @Test(arguments: [
+    (Changeset(deletions: [3]), 3, 2, "C1"),
+    (Changeset(deletions: [-1]), 3, 2, "C1"),
+    (Changeset(insertions: [4]), 3, 4, "C2"),
+    (Changeset(moves: [.init(from: 3, to: 0)]), 3, 3, "C3"),
+    (Changeset(moves: [.init(from: 0, to: 3)]), 3, 3, "C3"),
+    // It stays where it was.
+    (Changeset(moves: [.init(from: 1, to: 1)]), 3, 3, "C3"),
+    // One would do.
+    (Changeset(moves: [.init(from: 1, to: 0), .init(from: 0, to: 1)]), 3, 3, "C3"),
+    (Changeset(updates: [.init(from: 3, to: 3)]), 3, 3, "C4"),
+    // No pair.
+    (Changeset(updates: [.init(from: 0, to: 1)]), 3, 3, "C4"),
+    (Changeset(deletions: [0]), 3, 3, "C5"),
+    (Changeset.empty, 3, 2, "C5"),
+  ])
+  func `a violation names the rule that the changeset breaks`(
+    change: Changeset, oldCount: Int, newCount: Int, rule: String
+  ) {
     let violation = change.invariantViolation(oldCount: oldCount, newCount: newCount)
     #expect(violation?.hasPrefix(rule) == true, "\(change): \(violation ?? "no violation")")
   }
 
   #if DEBUG
-    @Test("is not created out of order")
-    func order() async {
+    @Test
+    func `a changeset with offsets out of order traps`() async {
       await #expect(processExitsWith: .failure) { _ = Changeset(deletions: [1, 0]) }
       await #expect(processExitsWith: .failure) { _ = Changeset(insertions: [1, 1]) }
       await #expect(processExitsWith: .failure) {

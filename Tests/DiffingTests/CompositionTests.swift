@@ -5,8 +5,8 @@ import Testing
 
 @Suite("The composition of two changes by offsets alone")
 struct CompositionTests {
-  @Test("pairs exactly, with the fewest moves and all updates, for all changes of up to 3 elements")
-  func exhaustive() {
+  @Test
+  func `all changes of up to 3 elements are paired exactly, with the fewest moves`() {
     let most = TestRun.isLong ? 4 : 3
     for middle in 0...most {
       for old in 0...most {
@@ -64,8 +64,8 @@ struct CompositionTests {
     #expect(move.composed(with: .empty) == move)
   }
 
-  @Test("is associative where all changes are of up to 2 elements, and for random ones")
-  func associativity() {
+  @Test
+  func `composition is associative for all changes of up to 2 elements and random ones`() {
     let most = TestRun.isLong ? 3 : 2
     for one in 0...most {
       for two in 0...most {
@@ -102,9 +102,8 @@ struct CompositionTests {
     }
   }
 
-  @Test(
-    "reversed is the composition of the inverses in reverse", arguments: 0..<100 as Range<UInt64>)
-  func inverses(seed: UInt64) {
+  @Test(arguments: 0..<100 as Range<UInt64>)
+  func `the inverse of a composition composes the inverses in reverse order`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let first = CountedChange.random(oldCount: 40, upTo: 30, using: &generator)
     let second = CountedChange.random(oldCount: first.newCount, upTo: 30, using: &generator)

@@ -88,8 +88,8 @@ struct DifferenceTests {
     return list
   }
 
-  @Test("follows all rules for random lists", arguments: 0..<200)
-  func random(seed: UInt64) {
+  @Test(arguments: 0..<200)
+  func `differences of random lists follow all rules`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let universe: UInt8 = [2, 10, 60, 255][Int(seed % 4)]
     let old = edited([], universe: universe, steps: 150, using: &generator)
@@ -100,8 +100,8 @@ struct DifferenceTests {
     #expect(violation(from: old, to: old.shuffled(using: &generator)) == nil, "seed \(seed)")
   }
 
-  @Test("has minimal moves if identities are unique", arguments: 0..<20)
-  func unique(seed: UInt64) {
+  @Test(arguments: 0..<20)
+  func `moves are minimal if identities are unique`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let old = (0..<200).shuffled(using: &generator)
     let new = (100..<300).shuffled(using: &generator)
@@ -151,15 +151,15 @@ struct DifferenceTests {
     #expect(change.updates == [.init(from: 0, to: 2)])
   }
 
-  @Test("pairs duplicates in order")
-  func duplicates() {
+  @Test
+  func `duplicates are paired in order`() {
     #expect(Changeset(from: [1, 1, 1], to: [1, 1]) == Changeset(deletions: [2]))
     // The first two are matched linearly around the insertion. No old element is left for the last.
     #expect(Changeset(from: [1, 1, 2, 1], to: [2, 1, 3, 1]).deletions == [3])
   }
 
-  @Test("pairs duplicates in order even if the first one is found last")
-  func duplicatesAtTheEnds() {
+  @Test
+  func `duplicates are paired in order even if the first one is found last`() {
     func items(_ ids: some Sequence<Int>) -> [Item] { ids.map { Item(id: UInt8($0), content: 0) } }
     let first = Item(id: 0, content: 0)
     let old = [first] + items(1...20) + [Item(id: 0, content: 1)]
@@ -175,8 +175,8 @@ struct DifferenceTests {
     #expect(Changeset(from: before, to: after).updates.isEmpty)
   }
 
-  @Test("moves the updated one of two exchanged elements")
-  func ties() {
+  @Test
+  func `of two exchanged elements, the updated one moves`() {
     let a = Item(id: 0, content: 0)
     let b = Item(id: 1, content: 0)
     let c = Item(id: 2, content: 0)

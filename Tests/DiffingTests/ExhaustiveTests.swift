@@ -4,8 +4,8 @@ import Testing
 
 @Suite("The difference of all small lists")
 struct ExhaustiveTests {
-  @Test("follows all rules for up to 4 elements of 3 identities and 2 contents")
-  func upToFour() async {
+  @Test
+  func `lists of up to 4 elements of 3 identities and 2 contents follow all rules`() async {
     // On threads of its own: it takes long, and other tests wait for the ones that tasks share.
     let parts = max(2, ProcessInfo.processInfo.activeProcessorCount)
     await withTaskGroup(of: String?.self) { group in

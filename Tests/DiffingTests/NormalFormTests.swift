@@ -5,8 +5,8 @@ import Testing
 
 @Suite("The composition of two changes in normal form")
 struct NormalFormTests {
-  @Test("keeps every rule, for all small lists before, between and after")
-  func exhaustive() {
+  @Test
+  func `the composition of two changes between small lists keeps every rule`() {
     let items = (0..<2).flatMap { id in (0..<2).map { Item(id: id, content: $0) } }
     let short = allLists(upTo: 2, of: items + [Item(id: 2, content: 0)])
     for lists in TestRun.isLong ? [short, allLists(upTo: 3, of: items)] : [short] {
@@ -46,8 +46,8 @@ struct NormalFormTests {
     return nil
   }
 
-  @Test("pairs, and drops what is as it was")
-  func pairing() {
+  @Test
+  func `a composition pairs equal identities and drops updates that were undone`() {
     let a = Item(id: 0, content: 0)
     let b = Item(id: 1, content: 0)
     let changed = Item(id: 0, content: 1)
@@ -66,8 +66,8 @@ struct NormalFormTests {
         == Changeset(deletions: [0], insertions: [0]))
   }
 
-  @Test("is empty for a change and its inverse", arguments: 0..<100 as Range<UInt64>)
-  func inverse(seed: UInt64) {
+  @Test(arguments: 0..<100 as Range<UInt64>)
+  func `the composition of a change and its inverse is empty`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     var list = EditedList(count: 30, ids: seed % 2 == 0 ? 0..<6 : nil, using: &generator)
     let old = list.items
@@ -79,10 +79,8 @@ struct NormalFormTests {
       "seed \(seed)")
   }
 
-  @Test(
-    "holds over chains of 50 changes", arguments: 0..<(TestRun.isLong ? 2_000 : 30) as Range<UInt64>
-  )
-  func chains(seed: UInt64) {
+  @Test(arguments: 0..<(TestRun.isLong ? 2_000 : 30) as Range<UInt64>)
+  func `the rules hold over chains of 50 changes`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let isUnique = seed % 2 == 0
     var list = EditedList(

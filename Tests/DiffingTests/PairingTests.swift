@@ -32,8 +32,8 @@ struct PairingTests {
     #expect(change.moves.count == kept.count - longestIncreasingLengthOfMany(of: kept))
   }
 
-  @Test("has minimal moves for all arrangements of 6 elements")
-  func allArrangements() {
+  @Test
+  func `moves are minimal for all arrangements of 6 elements`() {
     func visit(_ origins: [Int], rest: [Int]) {
       if rest.isEmpty {
         let change = Changeset(origins: origins, oldCount: 6) { _, _ in false }

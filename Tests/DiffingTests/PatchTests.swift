@@ -4,8 +4,8 @@ import Testing
 
 @Suite("A patch")
 struct PatchTests {
-  @Test("has single steps with the elements and the offsets of their time")
-  func steps() {
+  @Test
+  func `each step of a patch has its element and the offset at the time of the step`() {
     let old = ["a", "b", "c"]
     let new = ["c", "d", "a"]
     let change = Changeset(from: old, to: new)
@@ -27,8 +27,8 @@ struct PatchTests {
         == [.update(old: old[0], new: new[0], at: 0)])
   }
 
-  @Test("replays moves among insertions and deletions", arguments: 0..<100)
-  func moves(seed: UInt64) {
+  @Test(arguments: 0..<100)
+  func `moves among insertions and deletions are replayed`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let old = Array(0..<Int.random(in: 0..<60, using: &generator))
     var new = old.filter { _ in Int.random(in: 0..<5, using: &generator) > 0 }

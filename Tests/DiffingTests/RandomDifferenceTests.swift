@@ -7,8 +7,8 @@ import Testing
 @Suite("The difference of random lists")
 struct RandomDifferenceTests {
   /// Two hundred in a plain run, a million with `SWAPPABLE_LONG=1`, from `SWAPPABLE_SEED` on.
-  @Test("follows all rules for lists of all sizes up to 1,000")
-  func everySize() async {
+  @Test
+  func `random lists of all sizes up to 1,000 follow all rules`() async {
     let count: UInt64 = TestRun.isLong ? 1_000_000 : 200
     let first = TestRun.seed ?? .random(in: 0...1 << 40)
     print("random differences: SWAPPABLE_SEED=\(first), \(count) cases")

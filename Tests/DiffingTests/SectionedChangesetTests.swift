@@ -33,8 +33,8 @@ struct SectionedChangesetTests {
         + "elementUpdates: [2.0->1.2])")
   }
 
-  @Test("has an inverse")
-  func inverse() {
+  @Test
+  func `a sectioned changeset has an inverse`() {
     #expect(
       sample.inverse
         == SectionedChangeset(
@@ -200,33 +200,33 @@ struct SectionedChangesetTests {
     }
   }
 
-  @Test(
-    "names the rule that it breaks",
-    arguments: [
-      (SectionedChangeset(sections: Changeset(deletions: [2])), "sections, C1"),
-      (SectionedChangeset(elementDeletions: [path(0, 2)]), "C1"),
-      (SectionedChangeset(elementInsertions: [path(2, 0)]), "C2"),
-      (SectionedChangeset(elementMoves: [.init(from: path(0, 0), to: path(1, 2))]), "C3"),
-      (SectionedChangeset(elementMoves: [.init(from: path(0, 0), to: path(0, 0))]), "C3"),
-      (SectionedChangeset(elementUpdates: [.init(from: path(0, -1), to: path(0, 0))]), "C4"),
-      (SectionedChangeset(elementUpdates: [.init(from: path(0, 0), to: path(1, 0))]), "C4"),
-      (SectionedChangeset(elementMoves: [.init(from: path(0, 0), to: path(1, 0))]), "C5"),
-      (SectionedChangeset(elementDeletions: [path(0, 0)]), "C5"),
-      (SectionedChangeset(sections: Changeset(deletions: [1])), "sections, C5"),
-      (
-        SectionedChangeset(
-          sections: Changeset(deletions: [1], insertions: [1]), elementDeletions: [path(1, 0)]),
-        "C1"
-      ),
-    ])
-  func brokenRules(change: SectionedChangeset, rule: String) {
+  @Test(arguments: [
+    (SectionedChangeset(sections: Changeset(deletions: [2])), "sections, C1"),
+    (SectionedChangeset(elementDeletions: [path(0, 2)]), "C1"),
+    (SectionedChangeset(elementInsertions: [path(2, 0)]), "C2"),
+    (SectionedChangeset(elementMoves: [.init(from: path(0, 0), to: path(1, 2))]), "C3"),
+    (SectionedChangeset(elementMoves: [.init(from: path(0, 0), to: path(0, 0))]), "C3"),
+    (SectionedChangeset(elementUpdates: [.init(from: path(0, -1), to: path(0, 0))]), "C4"),
+    (SectionedChangeset(elementUpdates: [.init(from: path(0, 0), to: path(1, 0))]), "C4"),
+    (SectionedChangeset(elementMoves: [.init(from: path(0, 0), to: path(1, 0))]), "C5"),
+    (SectionedChangeset(elementDeletions: [path(0, 0)]), "C5"),
+    (SectionedChangeset(sections: Changeset(deletions: [1])), "sections, C5"),
+    (
+      SectionedChangeset(
+        sections: Changeset(deletions: [1], insertions: [1]), elementDeletions: [path(1, 0)]),
+      "C1"
+    ),
+  ])
+  func `a violation names the rule that the changeset breaks`(
+    change: SectionedChangeset, rule: String
+  ) {
     let violation = change.invariantViolation(oldCounts: [2, 2], newCounts: [2, 2])
     #expect(violation?.hasPrefix(rule) == true, "\(change): \(violation ?? "no violation")")
   }
 
   #if DEBUG
-    @Test("is not created out of order")
-    func order() async {
+    @Test
+    func `a sectioned changeset with paths out of order traps`() async {
       await #expect(processExitsWith: .failure) {
         _ = SectionedChangeset(elementDeletions: [path(1, 0), path(0, 1)])
       }

@@ -110,8 +110,8 @@ struct StagedChangesetTests {
     #expect(sectionedViolation(from: old, to: new) == nil)
   }
 
-  @Test("moves an element that is updated, too, in two stages")
-  func movedAndUpdated() {
+  @Test
+  func `an element that is moved and updated takes two stages`() {
     let old = [section("0", "1 2 3"), section("1", "4"), section("2")]
     let new = [section("2"), section("1", "2' 4"), section("0", "3")]
     let staged = StagedChangeset(from: old, to: new)

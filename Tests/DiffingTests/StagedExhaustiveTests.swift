@@ -6,13 +6,13 @@ import Testing
 @Suite("The stages of all small lists")
 struct StagedExhaustiveTests {
 
-  @Test("replay, for up to 3 elements of 3 identities and 2 contents")
-  func upToThree() {
+  @Test
+  func `stages lead from every list of up to 3 elements to every other list`() {
     #expect(firstViolation(upTo: 3) == nil)
   }
 
-  @Test("replay, for up to 4 elements of 3 identities and 2 contents", .enabled(if: TestRun.isLong))
-  func upToFour() {
+  @Test(.enabled(if: TestRun.isLong))
+  func `stages lead from every list of up to 4 elements to every other list`() {
     #expect(firstViolation(upTo: 4) == nil)
   }
 
