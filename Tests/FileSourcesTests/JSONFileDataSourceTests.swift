@@ -176,7 +176,7 @@ struct JSONFileDataSourceTests {
     #expect(weakSource == nil)
   }
 
-  @Test func lettingGoStopsWatching() async throws {
+  @Test func `releasing the source stops watching`() async throws {
     try directory.write("[1]", to: "a.json")
     let watches = WatchCount()
     var source: JSONFileDataSource<JSONElement>? = JSONFileDataSource(

@@ -479,7 +479,7 @@ struct JSONLinesDataSourceTests {
     #expect(try await log.nextChange().after.count == 1)
   }
 
-  @Test func lettingGoStopsWatching() async throws {
+  @Test func `releasing the source stops watching`() async throws {
     try directory.write("{\"id\":1}\n", to: "a.jsonl")
     let watches = WatchCount()
     var source: JSONLinesDataSource<JSONElement>? = source(system: watches.system)

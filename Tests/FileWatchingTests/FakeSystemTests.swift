@@ -142,7 +142,7 @@ struct FakeSystemTests {
     #expect(fake.timerCount == 0)
   }
 
-  @Test func lettingGoEndsTheWatch() {
+  @Test func `releasing a watch ends its registrations`() {
     fake.setFile("/a", inode: 7)
     var log: EventLog? = EventLog("/a", system: fake.system)
     #expect(fake.registrationCount == 2)
