@@ -43,7 +43,7 @@ import Testing
     ("PostgreSQL", "Code", "PostgresError.swift"),
     ("Stores", "Code", "StoreError.swift"), ("Sessions", "Code", "SynchronizationError.swift"),
   ])
-  func eachCaseHasItsRow(heading: String, name: String, file: String) throws {
+  func `each case of an error has its row`(heading: String, name: String, file: String) throws {
     let cases = try cases(of: name, in: file)
     #expect(!cases.isEmpty)
     #expect(try codes(below: heading) == cases)
@@ -59,7 +59,7 @@ import Testing
     #expect(try codes(below: "One-way synchronization") == cases.union(["other-item"]))
   }
 
-  @Test func noEnumerationOfCodesIsForgotten() {
+  @Test func `no enumeration of codes is forgotten`() {
     let files = sources.filter { $0.value.contains(/public enum Code\b/) }.keys
     #expect(
       Set(files.compactMap { $0.split(separator: "/").last }) == [
@@ -70,12 +70,12 @@ import Testing
       ])
   }
 
-  @Test func whatAFileMeetsHasItsRow() throws {
+  @Test func `each status code of a file has its row`() throws {
     let codes = try source("ReloadMachine.swift").matches(of: /"(file-[a-z-]+)"/)
     #expect(try Set(codes.map { String($0.1) }) == self.codes(below: "Status of files"))
   }
 
-  @Test func codesThatAreWrittenOutHaveTheirRows() throws {
+  @Test func `codes that are written out in the sources have their rows`() throws {
     var written: [String: Set<String>] = [:]
     for (_, text) in sources {
       // Comments have examples.
@@ -96,7 +96,7 @@ import Testing
     #expect(errors.subtracting(rows) == [])
   }
 
-  @Test func eachTypeOfErrorIsNamed() {
+  @Test func `each type of error is named`() {
     let text = page.joined(separator: "\n")
     for (file, source) in sources where !file.hasPrefix("livelist/") {
       for match in source.matches(of: /public struct (\w+): [\w, ]*\bError\b/) {
@@ -106,14 +106,14 @@ import Testing
     }
   }
 
-  @Test func whatTheToolEndsWithHasItsRow() throws {
+  @Test func `each exit status of the tool has its row`() throws {
     let statuses = sources.filter { $0.key.hasPrefix("livelist/") }.values
       .flatMap { $0.matches(of: /status: ([0-9]+)/).map { String($0.1) } }
     let rows = try codes(below: "The tool").filter { Int($0) != nil }
     #expect(Set(statuses).union(["0"]) == rows)
   }
 
-  @Test func whatATerminalRefusesHasItsRow() throws {
+  @Test func `each action that a terminal can refuse has its row`() throws {
     let rows = try codes(below: "Terminals")
     let actions = sources.values
       .flatMap { $0.matches(of: /TerminalError\(\s*"([^"]+)"/).map { String($0.1) } }
@@ -121,7 +121,7 @@ import Testing
     for action in actions { #expect(rows.contains { action.hasPrefix($0) }, "\(action)") }
   }
 
-  @Test func eachKindOfRuleHasItsRow() throws {
+  @Test func `each kind of rule has its row`() throws {
     let rules = try Guide("EventContract").lines
       .compactMap { $0.firstMatch(of: /^- \*\*([A-Z])[0-9]/).map { String($0.1) } }
     #expect(try codes(below: "Checks") == Set(rules).union(["B"]))

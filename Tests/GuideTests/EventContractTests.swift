@@ -26,20 +26,20 @@ import Testing
     }
   }
 
-  @Test func eachRuleHasTests() {
+  @Test func `each rule has tests`() {
     #expect(rules.count > 30)
     #expect(Set(tests.map(\.rule)).union(exceptions) == Set(rules))
     #expect(Set(tests.map(\.rule)).isDisjoint(with: exceptions))
     #expect(tests.filter { $0.tests.isEmpty }.map(\.rule) == [])
   }
 
-  @Test func theTestsExist() throws {
+  @Test func `the tests that the page names exist`() throws {
     let written = try writtenTests()
     let named = tests.flatMap { row in row.tests.map { (row.rule, $0) } }
     #expect(named.filter { !written.contains($0.1) }.map { "\($0.0): \($0.1)" } == [])
   }
 
-  @Test func rulesAreNumberedWithoutGaps() {
+  @Test func `rules are numbered without gaps`() {
     let numbers = Dictionary(grouping: rules, by: \.first).mapValues { rules in
       rules.compactMap { Int($0.dropFirst()) }
     }

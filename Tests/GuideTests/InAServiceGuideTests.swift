@@ -7,7 +7,7 @@ import Testing
 
 /// The code of the guide "In a service".
 @Suite(.timeLimit(.minutes(10))) struct InAServiceGuideTests {
-  @Test func theGuidesCodeIsWhatIsRunHere() throws {
+  @Test func `the code of the guide is the code that runs here`() throws {
     let guide = try Guide("InAService")
     #expect(guide.code.count == 8)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func aSlowLoopIsToldTheNetDifference() async throws {
+  @Test func `a slow loop receives the net difference`() async throws {
     let directory = try TemporaryDirectory()
     let path = directory("todos.db")
     let sent = Log<String>([])

@@ -4,13 +4,13 @@ import Testing
 
 /// The code on the pages of the modules.
 @Suite struct ModulePagesTests {
-  @Test func theCodeOnThePageOfTheSignalsIsWhatIsRunHere() throws {
+  @Test func `the code on the page of ReactiveSignals is the code that runs here`() throws {
     let page = try Guide("Modules/ReactiveSignals")
     #expect(page.code.count == 1)
     #expect(try page.blocks(missingIn: #filePath) == [])
   }
 
-  @Test func aPropertyTellsOfEachNewLength() {
+  @Test func `an observer receives each new length of a name`() {
     let print = Printed()
     let name = Property("Ada")
     let observation = name.signal.map(\.count).removeDuplicates().observe { print($0) }

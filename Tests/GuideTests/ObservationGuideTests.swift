@@ -10,13 +10,13 @@ import Testing
 
 /// The code of the guide "Observation and Combine".
 @Suite(.timeLimit(.minutes(10))) struct ObservationGuideTests {
-  @Test func theGuidesCodeIsWhatIsRunHere() throws {
+  @Test func `the code of the guide is the code that runs here`() throws {
     let guide = try Guide("Observation")
     #expect(guide.code.count == 4)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
-  @Test func tracking() {
+  @Test func `a change of a tracked list is reported`() {
     let log = Log<String>([])
     @Sendable func print(_ text: String) { log.append(text) }
     let title = Property("Groceries")
@@ -30,7 +30,7 @@ import Testing
     #expect(log.value == ["Groceries: 2", "something has changed"])
   }
 
-  @Test @MainActor func aMirror() async {
+  @Test @MainActor func `a mirror on the main actor follows a list`() async {
     let tasks = ArrayDataSource(["Milk", "Bread"])
     let shown = MainActorState(tasks)
     await withCheckedContinuation { changed in
@@ -66,7 +66,7 @@ import Testing
   }
 
   #if canImport(Combine)
-    @Test func aPublisher() {
+    @Test func `a publisher sends the values of a property`() {
       let log = Log<String>([])
       func print(_ text: String) { log.append(text) }
       let title = Property("Groceries")

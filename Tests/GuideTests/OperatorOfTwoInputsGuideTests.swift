@@ -81,7 +81,7 @@ import Testing
     #expect(try print.lines == Guide("OperatorOfTwoInputs").output)
   }
 
-  @Test func orderRowsKeepTheContract() throws {
+  @Test func `order rows keep the contract`() throws {
     try checkOperator(
       over: { Order(id: $0.id, customerID: $0.content) },
       and: { Customer(id: $0.id, name: "Customer \($0.content)") },

@@ -14,13 +14,13 @@ import Testing
   }
 
   @Test(arguments: ["Differences", "JSONFiles", "SQLiteQueries"])
-  func theGuidesCodeIsWhatIsCompiledHere(name: String) throws {
+  func `the guides' code is compiled here`(name: String) throws {
     let guide = try Guide(name)
     #expect(!guide.code.isEmpty)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
-  @Test func differences() {
+  @Test func `a difference has a summary, and its stages lead to the new rows`() {
     let print = Printed()
     let old = [Row(id: 1, name: "Ada"), Row(id: 2, name: "Grace")]
     let new = [
@@ -40,7 +40,7 @@ import Testing
     #expect(model == new)
   }
 
-  @Test func files() {
+  @Test func `sources of files are idle when they are created`() {
     let people = JSONFileDataSource<Person>(path: "people.json")  // Decodable
     let entries = JSONLinesDataSource<Entry>(path: "service.jsonl")
     let anything = JSONFileDataSource(path: "any.json", key: "id")  // JSON elements

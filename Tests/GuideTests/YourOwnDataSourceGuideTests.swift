@@ -91,13 +91,13 @@ func publishEdits(of feed: SourceFeed<Departure>, new: Departure, edited: Depart
 
 /// The code of the guide "Write your own data source".
 @Suite(.timeLimit(.minutes(10))) struct YourOwnDataSourceGuideTests {
-  @Test func theGuidesCodeIsWhatIsRunHere() throws {
+  @Test func `the code of the guide is the code that runs here`() throws {
     let guide = try Guide("YourOwnDataSource")
     #expect(guide.code.count == 5)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
-  @Test func itKeepsTheContract() async throws {
+  @Test func `departures keep the contract`() async throws {
     let station = Station()
     try await checkDataSource(
       makeSource: { DepartureSource(station) },
@@ -131,7 +131,7 @@ func publishEdits(of feed: SourceFeed<Departure>, new: Departure, edited: Depart
     #expect(recorder.changes.count == 1 && feed.collection.status.diagnostics.count == 1)
   }
 
-  @Test func whatIsWrongIsAStatusThatSaysWhy() async throws {
+  @Test func `loading from a station that cannot be reached throws a SourceError`() async throws {
     let station = Station()
     await station.setReachable(false)
     await #expect(throws: SourceError.self) { try await DepartureSource(station).loaded() }

@@ -160,7 +160,7 @@ private func country(_ element: TestElement) -> String { "Country \(element.id %
     #expect(try print.lines == Guide("YourOwnOperator").output)
   }
 
-  @Test func totalsKeepTheContract() throws {
+  @Test func `totals keep the contract`() throws {
     try checkOperator(
       { source in source.map(order).totalsByCountry() },
       is: { elements in
@@ -170,7 +170,7 @@ private func country(_ element: TestElement) -> String { "Country \(element.id %
       })
   }
 
-  @Test func convertedOrdersKeepTheContract() throws {
+  @Test func `converted orders keep the contract`() throws {
     try checkOperator(
       overSeveralInputs: { first, second, limit in
         LiveCollection { inputs in
