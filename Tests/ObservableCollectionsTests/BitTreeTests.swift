@@ -8,7 +8,7 @@ import Testing
   /// Nodes that are so small that a few bits form several levels, and nodes of the usual size.
   private static let limits = [(2, 4), (3, 4), (4, 5), (7, 6), (16, 8)]
 
-  @Test(arguments: 0..<5) func randomEditsOfASmallListAreRight(_ index: Int) {
+  @Test(arguments: 0..<5) func `random edits of a small list are correct`(_ index: Int) {
     for seed in UInt64(0)..<5 {
       var random = SeededGenerator(seed: seed)
       let list = ModelledBits(Self.limits[index])
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<5) func everySizeThatIsCreatedIsRight(_ index: Int) {
+  @Test(arguments: 0..<5) func `lists that are created with each size are correct`(_ index: Int) {
     for count in 0..<600 {
       let list = ModelledBits(Self.limits[index], (0..<count).map { $0 % 3 == 1 || $0 % 7 < 2 })
       if let violation = list.violation {
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func everySequenceOfAFewEditsIsRight() {
+  @Test func `every sequence of a few edits is correct`() {
     for (start, depth) in [(0, 4), (3, 3), (6, 3), (11, 2), (66, 1), (130, 1)] {
       var sequences = 0
       var open: [[Edit]] = [[]]

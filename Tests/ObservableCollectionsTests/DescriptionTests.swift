@@ -16,7 +16,7 @@ import Testing
     return recorder.changes.last
   }
 
-  @Test func aChangeIsDescribedAsAPersonReadsIt() throws {
+  @Test func `a change is described line by line, with a summary`() throws {
     let change = try #require(makeChange())
     #expect(
       change.description == """
@@ -28,7 +28,7 @@ import Testing
     #expect(ChangeDescription(change, style: .init(lineLimit: 1)).omittedCount == 2)
   }
 
-  @Test func aStatusIsDescribedByItsStateItsErrorAndItsRemarks() {
+  @Test func `a status is described by its state, its error and its diagnostics`() {
     let remark = SourceStatus.Diagnostic(code: "polling", message: "it polls")
     let error = SourceError(code: "offline", message: "there is no network")
     #expect("\(SourceStatus.loading)" == "loading")
@@ -36,7 +36,7 @@ import Testing
     #expect("\(SourceStatus.failed(error))" == "failed: there is no network")
   }
 
-  @Test func aChangesRecordLeadsFromTheOneSnapshotToTheOther() throws {
+  @Test func `a change's record leads from one snapshot to the other`() throws {
     let change = try #require(makeChange())
     #expect(try change.record.applying(to: change.before) == Array(change.after))
     #expect(change.record.changeset == change.changeset)

@@ -18,7 +18,7 @@ import Testing
     items = ArrayDataSource([1], pauseHook: control.hook)
   }
 
-  @Test func disposedInsideItselfItIsCalledNoMore() {
+  @Test func `an observer that disposes of itself is not called again`() {
     let count = Shared(0)
     let observation = Shared<Disposable?>(nil)
     observation.value = items.observe { _ in
@@ -30,7 +30,7 @@ import Testing
     #expect(count.value == 2)
   }
 
-  @Test func disposeAndWaitInsideItselfReturnsAtOnce() throws {
+  @Test func `disposeAndWait inside the observer itself returns immediately`() throws {
     let observation = Shared<Disposable?>(nil)
     let returned = Shared(false)
     observation.value = items.observe { _ in
@@ -42,7 +42,7 @@ import Testing
     #expect(returned.value)
   }
 
-  @Test func oneDisposedByAnEarlierOneIsNotCalledInThatRound() {
+  @Test func `an observer that an earlier one disposes of is not called in that pass`() {
     let log = Log<String>([])
     let later = Shared<Disposable?>(nil)
     let first = items.observe { _ in
@@ -56,7 +56,7 @@ import Testing
     first.dispose()
   }
 
-  @Test func ofTwoThatDisposeEachOtherTheFirstWins() {
+  @Test func `of two observers that dispose of each other, the first wins`() {
     let log = Log<Int>([])
     let both = Log<Disposable>([])
     for number in 0..<2 {
@@ -72,7 +72,7 @@ import Testing
     #expect(log.value == [0, 0])
   }
 
-  @Test func disposeNeverWaitsForARound() throws {
+  @Test func `dispose never waits for a pass`() throws {
     let recorder = RecordingObserver(items)
     let held = control.arm(.published)
     let deliverer = Worker { [items] in items.append(2) }
@@ -83,7 +83,7 @@ import Testing
     #expect(recorder.eventCount == 1)
   }
 
-  @Test func disposeAndWaitWaitsForTheCallUnderWay() throws {
+  @Test func `disposeAndWait waits for the call in progress`() throws {
     let (inside, go) = (Signpost(), Signpost())
     let ended = Shared(false)
     let observation = items.observe { event in
@@ -106,7 +106,7 @@ import Testing
     #expect(seen.value == true)
   }
 
-  @Test func disposeAndWaitWaitsAlsoWhereItIsDisposedAlready() throws {
+  @Test func `disposeAndWait also waits if the observation is already disposed`() throws {
     let (inside, go) = (Signpost(), Signpost())
     let ended = Shared(false)
     let observation = items.observe { event in
@@ -134,7 +134,7 @@ import Testing
 
   /// The threads signal their progress with relaxed memory order, so the thread
   /// sanitizer sees only the order that the engine itself establishes.
-  @Test func anObserverThatGoesWhileARoundOfAnotherThreadEndsDoesNotRaceWithIt() throws {
+  @Test func `disposing while a pass of another thread ends does not race with it`() throws {
     final class Progress: Sendable {
       private let step = Atomic<Int>(0)
       func reach(_ number: Int) { step.store(number, ordering: .relaxed) }
@@ -170,7 +170,7 @@ import Testing
     try worker.join()
   }
 
-  @Test func whatAnObserverCapturedIsReleasedByDispose() {
+  @Test func `dispose releases the values that an observer captured`() {
     weak var leftover: Token?
     let observation: Disposable
     do {
@@ -184,7 +184,7 @@ import Testing
     #expect(leftover == nil)
   }
 
-  @Test func whatAnObserverCapturedIsReleasedAtTheEndOfTheRound() throws {
+  @Test func `values that an observer captured are released at the end of the pass`() throws {
     weak var leftover: Token?
     let observation: Disposable
     do {
@@ -201,7 +201,7 @@ import Testing
     #expect(leftover == nil)
   }
 
-  @Test func whatAScheduledObserverCapturedIsReleasedByDisposeThoughItsQueueStands() {
+  @Test func `dispose releases captures of a scheduled observer, even if its queue is suspended`() {
     weak var leftover: Token?
     let queue = DispatchQueue(label: "slow")
     queue.suspend()
@@ -217,7 +217,7 @@ import Testing
     queue.resume()
   }
 
-  @Test func aScheduledObserverIsNotCalledAfterDispose() async {
+  @Test func `a scheduled observer is not called after dispose`() async {
     let queue = DispatchQueue(label: "slow")
     queue.suspend()
     let count = Shared(0)
@@ -229,7 +229,7 @@ import Testing
     #expect(count.value == 0)
   }
 
-  @Test func disposeAndWaitWaitsForAScheduledCallUnderWay() throws {
+  @Test func `disposeAndWait waits for a scheduled call in progress`() throws {
     let (inside, go) = (Signpost(), Signpost())
     let ended = Shared(false)
     let observation = items.observe(on: .queue(DispatchQueue(label: "own"))) { _ in
@@ -248,7 +248,8 @@ import Testing
     #expect(seen.value == true)
   }
 
-  @Test func disposeAndWaitInsideAScheduledObserverReturnsAtOnceWhateverIsDelivered() throws {
+  @Test
+  func `disposeAndWait inside a scheduled observer returns immediately during a delivery`() throws {
     let observation = Shared<Disposable?>(nil)
     let (kept, returned) = (Signpost(), Signpost())
     observation.value = items.observe(on: .queue(DispatchQueue(label: "own"))) { event in
@@ -267,7 +268,7 @@ import Testing
     blocking.dispose()
   }
 
-  @Test func whatAnObserverCapturedMayEditAndObserveAsItGoes() throws {
+  @Test func `a value that an observer captured may edit and observe when released`() throws {
     let log = Log<String>([])
     let observation = Shared<Disposable?>(nil)
     do {
@@ -285,7 +286,7 @@ import Testing
     #expect(log.value.count == 1)
   }
 
-  @Test func lettingGoDisposes() {
+  @Test func `releasing an observation disposes of it`() {
     let count = Shared(0)
     do {
       let observation = items.observe { _ in count.modify { $0 += 1 } }
@@ -296,7 +297,7 @@ import Testing
     #expect(count.value == 2)
   }
 
-  @Test func aBagDisposesWhatItHolds() {
+  @Test func `releasing a bag disposes of its observations`() {
     let count = Shared(0)
     var bag: DisposeBag? = DisposeBag()
     for _ in 0..<100 {

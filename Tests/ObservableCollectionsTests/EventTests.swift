@@ -7,7 +7,7 @@ import Testing
 
 /// Rules E1 to E5.
 @Suite struct EventTests {
-  @Test func theInitialIsDeliveredBeforeObserveReturns() {
+  @Test func `the initial event is delivered before observe returns`() {
     let items = Items([1, 2])
     let log = Log<String>([])
     let observation = items.observe { log.append($0.brief) }
@@ -16,7 +16,7 @@ import Testing
   }
 
   /// Rule C6.
-  @Test func aChangeCanBeReadInSteps() throws {
+  @Test func `a change can be read in steps`() throws {
     let items = Items([1, 2, 3, 4])
     let recorder = RecordingObserver(items)
     items.replace(with: [4, TestElement(1, 7), 5, 3])
@@ -27,14 +27,14 @@ import Testing
     #expect(change.stages.first?.changeset == Changeset(updates: [.init(from: 0, to: 0)]))
   }
 
-  @Test func anEmptyCollectionTellsAnInitialAsWell() {
+  @Test func `an empty collection sends an initial event, too`() {
     let recorder = RecordingObserver(Items())
     #expect(recorder.eventCount == 1)
     #expect(recorder.revision == 0)
     #expect(recorder.snapshot.isEmpty)
   }
 
-  @Test func aLateObserverGetsThePresentContentsAndRevision() throws {
+  @Test func `a late observer receives the current contents and revision`() throws {
     let items = Items([1])
     items.append(2)
     items.append(3)
@@ -45,7 +45,8 @@ import Testing
     try late.check(against: items)
   }
 
-  @Test func anObserverMadeInsideAnObserverGetsItsInitialAtOnce() throws {
+  @Test
+  func `an observer created inside an observer receives its initial event immediately`() throws {
     let items = Items([1])
     let inner = Shared<RecordingObserver<TestElement>?>(nil)
     let counts = Log<Int?>([])
@@ -64,7 +65,7 @@ import Testing
     outer.dispose()
   }
 
-  @Test func anObserverMadeInsideAnInitialGetsItsOwnAtOnce() {
+  @Test func `an observer created inside an initial event receives its own immediately`() {
     let items = Items([1])
     let log = Log<String>([])
     let bag = DisposeBag()
@@ -80,7 +81,8 @@ import Testing
     #expect(Set(log.value.dropFirst(3)) == ["outer 0-1:[1, 2]", "inner 0-1:[1, 2]"])
   }
 
-  @Test func anObserverMadeDuringTheDeliveryOfAnotherCollectionGetsItsInitialAtOnce() {
+  @Test
+  func `an observer created during another delivery receives its initial event immediately`() {
     let (one, other) = (Items([1]), Items([7]))
     let log = Log<String>([])
     let bag = DisposeBag()
@@ -93,7 +95,7 @@ import Testing
     #expect(log.value == ["0:[7]", "made"])
   }
 
-  @Test func eachChangeLeadsOnFromTheEventBefore() throws {
+  @Test func `each change continues from the previous event`() throws {
     var editor = RandomEditor(seed: 11)
     let items = Items([1, 2, 3])
     let recorder = RecordingObserver(items, seed: 11)
@@ -101,7 +103,7 @@ import Testing
     try recorder.check(against: items)
   }
 
-  @Test func whatChangesNothingIsNoEvent() throws {
+  @Test func `an edit that changes nothing is no event`() throws {
     let items = Items([1, 2])
     let recorder = RecordingObserver(items)
     items.removeAll { _ in false }
@@ -116,7 +118,7 @@ import Testing
     #expect(items.revision == 0)
   }
 
-  @Test func aChangeIsReadAsSingleElementEvents() throws {
+  @Test func `a change can be read as events of single elements`() throws {
     let items = Items([1, 2, 3])
     let recorder = RecordingObserver(items)
     items.replace(with: [3, TestElement(1, 5), 4])
@@ -135,7 +137,7 @@ import Testing
 @Suite struct StatusTests {
   private let error = SourceError(code: "gone", message: "it is gone")
 
-  @Test func aStatusStepAloneIsNoEvent() {
+  @Test func `a status step without a change is no event`() {
     let items = Items([1], status: .loaded)
     let recorder = RecordingObserver(items)
     let statuses = Log<SourceStatus>([])
@@ -149,14 +151,14 @@ import Testing
     observation.dispose()
   }
 
-  @Test func aFailureKeepsTheLastGoodContents() {
+  @Test func `a failure keeps the last good contents`() {
     let items = Items([1, 2])
     items.setStatus(.missing(error))
     #expect(Array(items.snapshot) == [1, 2])
     #expect(items.status == .missing(error))
   }
 
-  @Test func theChangeIsToldBeforeItsStatusStep() {
+  @Test func `a change is delivered before its status step`() {
     let items = Items(status: .loading)
     let log = Log<String>([])
     let bag = DisposeBag()
@@ -166,7 +168,7 @@ import Testing
     #expect(log.value == ["status loading", "0:[]", "0-1:[1]", "status loaded"])
   }
 
-  @Test func statusAndContentsAreReadAsOne() {
+  @Test func `status and contents are read together`() {
     let items = Items(status: .loading)
     let seen = Log<Bool>([])
     let observation = items.observeStatus { _ in
@@ -178,7 +180,7 @@ import Testing
     observation.dispose()
   }
 
-  @Test func aDiagnosticAloneIsAStatusStep() {
+  @Test func `a diagnostic alone is a status step`() {
     let items = Items([1])
     let steps = Log<Int>([])
     let observation = items.observeStatus { steps.append($0.diagnostics.count) }
@@ -189,7 +191,7 @@ import Testing
     observation.dispose()
   }
 
-  @Test func aLateStatusObserverIsToldThePresentStatusFirst() {
+  @Test func `a late status observer receives the current status first`() {
     let items = Items(status: .idle)
     items.setStatus(.loading)
     let statuses = Log<SourceStatus>([])
@@ -198,7 +200,7 @@ import Testing
     observation.dispose()
   }
 
-  @Test func anOperatorShowsTheWorstOfItsInputs() {
+  @Test func `an operator shows the worst status of its inputs`() {
     let (one, other) = (Items([1]), Items([2]))
     let joined = one.concatenated(with: other, one.filter { $0.id > 0 })
     let statuses = Log<SourceStatus>([])
@@ -254,7 +256,7 @@ import Testing
     observation.dispose()
   }
 
-  @Test func aStatusStepPassesAnOperatorWhoseContentsStay() {
+  @Test func `a status step passes an operator whose contents stay the same`() {
     let items = Items(status: .loading)
     let even = items.filter { $0.id.isMultiple(of: 2) }
     let statuses = Log<SourceStatus>([])

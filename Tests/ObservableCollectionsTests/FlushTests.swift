@@ -9,7 +9,7 @@ import Testing
 
 /// Rule T5.
 @Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct FlushConcurrencyTests {
-  @Test func observersHaveBeenCalledWhenAMutationReturns() {
+  @Test func `observers have been called when a mutation returns`() {
     let items = Items()
     let recorder = RecordingObserver(items.filter { _ in true }.map { $0 })
     for id in 1..<10 {
@@ -18,14 +18,14 @@ import Testing
     }
   }
 
-  @Test func aFlushWithNothingOnItsWayReturnsAtOnce() async throws {
+  @Test func `a flush returns immediately if nothing is being delivered`() async throws {
     let items = Items([1])
     try Worker.run { items.flushAndWait() }
     await items.flush()
   }
 
   @Test(arguments: [PausePoint.committed, .published, .delivered])
-  func aFlushWaitsForWhatAnotherThreadDelivers(point: PausePoint) throws {
+  func `a flush waits for the delivery of another thread`(point: PausePoint) throws {
     let control = PauseControl()
     let items = ArrayDataSource<TestElement>([1], pauseHook: control.hook)
     let recorder = RecordingObserver(items)
@@ -45,7 +45,7 @@ import Testing
     try deliverer.join()
   }
 
-  @Test func aFlushOfABoundaryWaitsUpstreamFirst() throws {
+  @Test func `a flush of a boundary waits upstream first`() throws {
     let control = PauseControl()
     let items = ArrayDataSource<TestElement>([1], pauseHook: control.hook)
     let joined = items.map { $0 }.concatenated(with: Items([9])).filter { _ in true }
@@ -64,7 +64,7 @@ import Testing
     try deliverer.join()
   }
 
-  @Test func aFlushWaitsForASubscriptionThatCatchesUp() throws {
+  @Test func `a flush waits for an observer that catches up`() throws {
     let control = PauseControl()
     let items = ArrayDataSource<TestElement>([1], pauseHook: control.hook)
     let recorder = Shared<RecordingObserver<TestElement>?>(nil)
@@ -79,7 +79,7 @@ import Testing
     #expect(recorder.value?.eventCount == 2)
   }
 
-  @Test func anAsynchronousFlushCoversScheduledObservers() async throws {
+  @Test func `an asynchronous flush covers scheduled observers`() async throws {
     let items = Items([1])
     let queue = DispatchQueue(label: "slow")
     queue.suspend()
@@ -91,7 +91,8 @@ import Testing
     #expect(Array(recorder.snapshot) == [1, 2])
   }
 
-  @Test func anAsynchronousFlushDoesNotHangWhereAScheduledObserverIsDisposed() async throws {
+  @Test
+  func `an asynchronous flush does not hang if a scheduled observer is disposed`() async throws {
     let items = Items([1])
     let queue = DispatchQueue(label: "slow")
     queue.suspend()
@@ -102,7 +103,7 @@ import Testing
     queue.resume()
   }
 
-  @Test func aFlushOfManyDiamondsVisitsEachCollectionOnce() throws {
+  @Test func `a flush of many diamonds visits each collection once`() throws {
     let items = Items([1])
     var top: LiveCollection<TestElement> = items.collection
     for _ in 0..<40 {
@@ -115,7 +116,7 @@ import Testing
     try flushing.join()
   }
 
-  @Test func aFlushInsideAnObserverTraps() async {
+  @Test func `a flush inside an observer traps`() async {
     await #expect(processExitsWith: .failure) {
       let items = ArrayDataSource([1])
       let observation = items.observe { _ in items.flushAndWait() }
@@ -123,7 +124,7 @@ import Testing
     }
   }
 
-  @Test func aFlushInsideAnObserverOfAnotherCollectionTraps() async {
+  @Test func `a flush inside an observer of another collection traps`() async {
     await #expect(processExitsWith: .failure) {
       let (items, other) = (ArrayDataSource([1]), ArrayDataSource([2]))
       let observation = items.observe { if $0.revision > 0 { other.flushAndWait() } }
@@ -132,21 +133,21 @@ import Testing
     }
   }
 
-  @Test func aFlushInsideATransactionTraps() async {
+  @Test func `a flush inside a transaction traps`() async {
     await #expect(processExitsWith: .failure) {
       let items = ArrayDataSource([1])
       items.transaction { _ in items.flushAndWait() }
     }
   }
 
-  @Test func aFlushInsideATransactionOverSeveralTraps() async {
+  @Test func `a flush inside a transaction over several collections traps`() async {
     await #expect(processExitsWith: .failure) {
       let items = ArrayDataSource([1])
       withTransaction { items.flushAndWait() }
     }
   }
 
-  @Test func aFlushInsideAScheduledObserverTraps() async {
+  @Test func `a flush inside a scheduled observer traps`() async {
     await #expect(processExitsWith: .failure) {
       let items = ArrayDataSource([1])
       let observation = items.observe(on: .queue(DispatchQueue(label: "own"))) { _ in

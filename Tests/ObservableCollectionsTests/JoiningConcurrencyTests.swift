@@ -15,7 +15,7 @@ import Testing
     items = ArrayDataSource([1], pauseHook: control.hook)
   }
 
-  @Test func aCommitBetweenRegistrationAndInitialFollowsAsAChange() throws {
+  @Test func `a commit between registration and the initial event follows as a change`() throws {
     let recorder = Shared<RecordingObserver<TestElement>?>(nil)
     let held = control.arm(.joined)
     let joining = Worker { [items] in recorder.value = RecordingObserver(items) }
@@ -31,7 +31,7 @@ import Testing
     #expect(events.eventCount == 4)
   }
 
-  @Test func aStatusObserverThatJoinsDuringADeliveryIsNoFault() throws {
+  @Test func `the check accepts a status observer that joins during a delivery`() throws {
     let recorder = RecordingObserver(items)
     let held = control.arm(.published)
     let editing = Worker { [items] in items.append(2) }
@@ -43,7 +43,7 @@ import Testing
     #expect(recorder.eventCount == 2)
   }
 
-  @Test func anObserverThatCatchesUpDuringADeliveryIsNotOutOfTurn() throws {
+  @Test func `the check accepts an observer that catches up during a delivery`() throws {
     let order = Shared<OrderWatch<TestElement>?>(nil)
     let joining = control.arm(.joined, arrival: 2)
     let joiner = Worker { [items] in order.value = OrderWatch(items) }
@@ -59,7 +59,7 @@ import Testing
     #expect(try #require(order.value).fault == nil)
   }
 
-  @Test func aCommitWhileCatchingUpIsToldOnce() throws {
+  @Test func `a commit while an observer catches up is delivered once`() throws {
     let recorder = Shared<RecordingObserver<TestElement>?>(nil)
     let first = control.arm(.caughtUp)
     let second = control.arm(.caughtUp, arrival: 2)
@@ -77,7 +77,7 @@ import Testing
     try events.check(against: items)
   }
 
-  @Test func aCommittedAndUndeliveredRevisionArrivesAsAChange() throws {
+  @Test func `a committed, undelivered revision arrives as a change`() throws {
     let held = control.arm(.committed)
     let deliverer = Worker { [items] in items.append(2) }
     try held.waitUntilReached()
@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test(arguments: [PausePoint.published, .delivered])
-  func aRevisionWhoseDeliveryHasBegunIsInTheInitial(point: PausePoint) throws {
+  func `a revision whose delivery has begun is in the initial event`(point: PausePoint) throws {
     let held = control.arm(point)
     let deliverer = Worker { [items] in items.append(2) }
     try held.waitUntilReached()
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test(arguments: [PausePoint.committed, .computed, .published, .delivered])
-  func anObserverOfADerivedCollectionMayComeAtAnyPoint(point: PausePoint) throws {
+  func `a derived collection can be observed at any point of a pass`(point: PausePoint) throws {
     let derived = items.map { TestElement($0.id, 5) }
     let early = RecordingObserver(derived)
     let held = control.arm(point)
@@ -119,7 +119,9 @@ import Testing
   @Test(
     arguments: [PausePoint.committed, .computed, .published, .delivered],
     [false, true])
-  func anOperatorMayBeMadeAtAnyPointOfARound(point: PausePoint, hasDerived: Bool) throws {
+  func `an operator can be created at any point of a pass`(point: PausePoint, hasDerived: Bool)
+    throws
+  {
     let before = hasDerived ? items.map { $0 } : nil
     if point == .computed && !hasDerived { return }
     let held = control.arm(point)
@@ -141,7 +143,7 @@ import Testing
   }
 
   @Test(arguments: [PausePoint.committed, .computed, .published, .delivered])
-  func aRoundMayComeToAnyPointWhileAnOperatorCatchesUp(point: PausePoint) throws {
+  func `a pass can reach any point while an operator catches up`(point: PausePoint) throws {
     let (items, control) = (items, control)
     let before = items.map { $0 }
     let made = Shared<LiveCollection<TestElement>?>(nil)
@@ -233,7 +235,7 @@ import Testing
     }
   }
 
-  @Test func roundsThatCompleteWhileAnOperatorCatchesUpAreMadeUpFor() throws {
+  @Test func `an operator makes up for passes that complete while it catches up`() throws {
     let (items, control) = (items, control)
     let made = Shared<LiveCollection<TestElement>?>(nil)
     let joining = control.arm(.caughtUp)
@@ -249,7 +251,7 @@ import Testing
     #expect(made.value?.snapshot.map(\.id) == [3, 4, 5])
   }
 
-  @Test func anOperatorOverOneMadeInTheSameRoundIsPartOfIt() throws {
+  @Test func `an operator over another one created in the same pass is part of the pass`() throws {
     let before = items.map { $0 }
     let held = control.arm(.computed)
     let deliverer = Worker { [items] in items.append(2) }
@@ -263,7 +265,7 @@ import Testing
     #expect(recorder.events.map(\.brief) == ["0:[1, 1]", "0-1:[1, 2, 1, 2]"])
   }
 
-  @Test func anOperatorMayGoInTheMiddleOfARound() throws {
+  @Test func `an operator can be released in the middle of a pass`() throws {
     let derived = Shared<LiveCollection<TestElement>?>(items.filter { _ in true })
     let held = control.arm(.computed)
     let deliverer = Worker { [items] in items.append(2) }
@@ -277,7 +279,7 @@ import Testing
   }
 
   @Test(arguments: [PausePoint.committed, .computed, .published, .delivered])
-  func aBoundaryMayBeMadeAtAnyPointOfARoundOfAnInput(point: PausePoint) throws {
+  func `a boundary can be created at any point of a pass of an input`(point: PausePoint) throws {
     let before = items.map { $0 }
     let other = Items([9])
     let held = control.arm(point)
@@ -292,7 +294,7 @@ import Testing
     try recorder.check(against: joined)
   }
 
-  @Test func aBoundaryFedByTwoThreadsAtOnceStaysRight() throws {
+  @Test func `a boundary fed by two threads at the same time stays correct`() throws {
     let other = ArrayDataSource<TestElement>([9])
     let joined = items.concatenated(with: other)
     let recorder = RecordingObserver(joined)
@@ -312,7 +314,7 @@ import Testing
 
 /// Rule T3 between threads.
 @Suite(.tags(.concurrency)) struct OrderConcurrencyTests {
-  @Test func aCommitOfAnotherThreadIsDeliveredByTheOneThatDelivers() throws {
+  @Test func `a commit of another thread is delivered by the delivering thread`() throws {
     let control = PauseControl()
     let items = ArrayDataSource<TestElement>([1], pauseHook: control.hook)
     let recorders = (0..<3).map { _ in RecordingObserver(items) }
@@ -329,7 +331,7 @@ import Testing
     }
   }
 
-  @Test func noObserverIsCalledWhileItsInitialStillRuns() throws {
+  @Test func `no observer is called while its initial event still runs`() throws {
     let items = Items([1])
     let (inside, go) = (Signpost(), Signpost())
     let log = Log<String>([])

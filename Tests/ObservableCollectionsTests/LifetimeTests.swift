@@ -20,7 +20,7 @@ struct Leftovers {
 
 /// Rules L1 to L3.
 @Suite struct LifetimeTests {
-  @Test func anObservationKeepsTheCollectionAlive() {
+  @Test func `an observation keeps the collection alive`() {
     var leftovers = Leftovers()
     let log = Log<String>([])
     var observation: Disposable?
@@ -35,7 +35,7 @@ struct Leftovers {
     #expect(leftovers.count == 0)
   }
 
-  @Test func aDisposedObservationThatIsStillHeldKeepsNothingAlive() {
+  @Test func `a disposed observation that is still held keeps nothing alive`() {
     var leftovers = Leftovers()
     let observation: Disposable
     do {
@@ -48,7 +48,7 @@ struct Leftovers {
     #expect(observation.isDisposed)
   }
 
-  @Test func anObservationOfADerivedCollectionKeepsAllUpstreamAlive() throws {
+  @Test func `an observation of a derived collection keeps its whole upstream alive`() throws {
     let source = Shared<Items?>(Items([1]))
     var leftovers = Leftovers()
     let recorder: RecordingObserver<TestElement>
@@ -68,7 +68,7 @@ struct Leftovers {
     #expect(leftovers.count == 0)
   }
 
-  @Test func aDerivedCollectionThatNobodyHoldsIsLetGoAndComputesNoMore() {
+  @Test func `a derived collection that nobody holds is released and computes no more`() {
     let items = Items([1])
     var leftovers = Leftovers()
     let calls = Shared(0)
@@ -85,7 +85,7 @@ struct Leftovers {
     #expect(calls.value == 1)
   }
 
-  @Test func aDerivedCollectionKeepsItsSourceAliveAndNotTheOtherWayRound() {
+  @Test func `a derived collection keeps its source alive, and not the other way around`() {
     var leftovers = Leftovers()
     var derived: LiveCollection<TestElement>?
     do {
@@ -99,7 +99,7 @@ struct Leftovers {
     #expect(leftovers.count == 0)
   }
 
-  @Test func aCollectionKeepsNoObserverOnceDisposed() {
+  @Test func `a collection keeps no observer that is disposed`() {
     let items = Items([1])
     var leftovers = Leftovers()
     var observations: [Disposable] = []
@@ -115,7 +115,7 @@ struct Leftovers {
     #expect(leftovers.count == 0)
   }
 
-  @Test func aBindingKeepsTheSourceAndNotTheTarget() {
+  @Test func `a binding keeps its source alive, but not its target`() {
     var leftovers = Leftovers()
     var binding: Disposable?
     let items = Items([1])
@@ -132,7 +132,7 @@ struct Leftovers {
     binding = nil
   }
 
-  @Test func aDraftIsLetGoWithItsTransaction() {
+  @Test func `a draft is released with its transaction`() {
     let items = Items([1])
     var leftovers = Leftovers()
     items.transaction { draft in
@@ -146,7 +146,7 @@ struct Leftovers {
     #expect(leftovers.count == 0)
   }
 
-  @Test func anElementIsLetGoWhenNobodyShowsItAnyMore() {
+  @Test func `an element is released when nothing shows it any more`() {
     let items = ArrayDataSource<Meddler>()
     var leftovers = Leftovers()
     do {

@@ -30,7 +30,7 @@ final class LazySource: DataSource {
 @Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct LoadingTests {
   private let error = SourceError(code: "gone", message: "it is gone")
 
-  @Test func whatHasNotLoadedIsEmptyAtRevisionZeroAndItsFirstLoadIsAChange() throws {
+  @Test func `an unloaded source is empty at revision 0, and its first load is a change`() throws {
     let items = Items(status: .loading)
     let recorder = RecordingObserver(items)
     #expect(recorder.events.map(\.brief) == ["0:[]"])
@@ -41,7 +41,7 @@ final class LazySource: DataSource {
     try recorder.check(against: items)
   }
 
-  @Test func aFirstLoadThatIsEmptyIsNoEventButLoaded() async throws {
+  @Test func `a source whose first load is empty sends no event, and has loaded`() async throws {
     let items = Items(status: .loading)
     let recorder = RecordingObserver(items)
     async let loaded = items.loaded()
@@ -51,12 +51,12 @@ final class LazySource: DataSource {
     #expect(items.state.hasLoaded)
   }
 
-  @Test func loadedReturnsAtOnceWhereThereIsSomething() async throws {
+  @Test func `loaded returns immediately if the source has loaded`() async throws {
     #expect(try await Array(Items([1]).loaded()) == [1])
     #expect(try await Items().loaded().isEmpty)
   }
 
-  @Test func loadedStartsAnIdleSourceAndWaits() async throws {
+  @Test func `loaded starts an idle source and waits`() async throws {
     let source = LazySource { contents in
       contents.setStatus(.loading)
       contents.publish([4], status: .loaded)
@@ -66,19 +66,19 @@ final class LazySource: DataSource {
     #expect(source.starts.value > 0)
   }
 
-  @Test func loadedWaitsForALoadingSource() async throws {
+  @Test func `loaded waits for a loading source`() async throws {
     let source = LazySource()
     let task = Task { try await source.loaded() }
     source.contents.publish([5], status: .loaded)
     #expect(try await Array(task.value) == [5])
   }
 
-  @Test func loadedThrowsTheErrorOfASourceThatFailsBeforeItHasLoaded() async {
+  @Test func `loaded throws the error of a source that fails before it has loaded`() async {
     let source = LazySource { [error] in $0.setStatus(.failed(error)) }
     await #expect(throws: error) { try await source.loaded() }
   }
 
-  @Test func loadedThrowsTheErrorOfAMissingSource() async {
+  @Test func `loaded throws the error of a missing source`() async {
     let source = Items(status: .loading)
     let task = Task { try await source.loaded() }
     source.setStatus(.missing(error))
@@ -95,20 +95,20 @@ final class LazySource: DataSource {
     #expect(items.status == .failed(error))
   }
 
-  @Test func loadedReturnsTheLastContentsOfASourceThatFailedLater() async throws {
+  @Test func `loaded returns the last contents of a source that failed later`() async throws {
     let items = Items([1])
     items.setStatus(.failed(error))
     #expect(try await Array(items.loaded()) == [1])
   }
 
-  @Test func loadedThrowsWhenItsTaskIsCancelled() async {
+  @Test func `loaded throws when its task is canceled`() async {
     let items = Items(status: .loading)
     let task = Task { try await items.loaded() }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test func loadedThrowsInATaskThatWasCancelledBefore() async {
+  @Test func `loaded throws in a task that was canceled before`() async {
     let items = Items(status: .loading)
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -117,7 +117,7 @@ final class LazySource: DataSource {
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test func aCancelledWaitKeepsNothingAlive() async {
+  @Test func `a canceled wait keeps nothing alive`() async {
     weak var leftover: Items?
     do {
       let loading = Items(status: .loading)
@@ -129,14 +129,14 @@ final class LazySource: DataSource {
     #expect(leftover == nil)
   }
 
-  @Test func makingAnOperatorStartsAnIdleSource() {
+  @Test func `creating an operator starts an idle source`() {
     let source = LazySource()
     let filtered = source.filter { _ in true }
     #expect(source.starts.value == 1)
     #expect(filtered.status == .loading)
   }
 
-  @Test func aBoundaryOverAnIdleSourceStartsIt() {
+  @Test func `a boundary over an idle source starts it`() {
     let source = LazySource { $0.publish([1], status: .loaded) }
     let joined = source.concatenated(with: Items([2]))
     #expect(Array(joined.snapshot) == [1, 2])

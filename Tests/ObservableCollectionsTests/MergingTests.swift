@@ -11,7 +11,7 @@ import Testing
 @Suite struct MailboxMergingTests {
   private let stepper = Stepper()
 
-  @Test func aMillionChangesBehindASleepingObserverAreOneRightEvent() throws {
+  @Test func `a million changes behind a sleeping observer are one correct event`() throws {
     let items = Items([0, 1, 2, 3])
     let recorder = RecordingObserver(items, on: stepper.scheduler)
     let waiting = WaitingLog(items)
@@ -34,7 +34,7 @@ import Testing
     try recorder.check(against: items)
   }
 
-  @Test func whatWaitsIsNoLargerThanTheCollectionOnTheWay() throws {
+  @Test func `pending changes are never larger than the collection`() throws {
     let items = Items((0..<1_000).map { TestElement($0) })
     let waiting = WaitingLog(items)
     let size = Changeset(updates: [.init(from: 0, to: 0)]).footprint
@@ -48,7 +48,7 @@ import Testing
     #expect(waiting.most <= 2_000)
   }
 
-  @Test func itShrinksWithTheCollection() {
+  @Test func `the limit of pending changes shrinks with the collection`() {
     let items = Items((0..<1_000).map { TestElement($0) })
     let waiting = WaitingLog(items)
     for step in 1...10 { items[step].content = step }
@@ -59,7 +59,7 @@ import Testing
     #expect(waiting.newest == 0)
   }
 
-  @Test func aFewChangesOfManyElementsAreComposedWithoutLookingAtTheRest() throws {
+  @Test func `a few changes of many elements are composed without reading the others`() throws {
     let asked = Shared(0)
     let items = ArrayDataSource((0..<1_000).map { Asked(id: $0, asked: asked) })
     let log = Log<CollectionEvent<Asked>>([])
@@ -118,7 +118,7 @@ import Testing
     try recorders[1].check(against: throttled)
   }
 
-  @Test func whatWasRecordedIsToldRatherThanWhatComparisonWouldFind() throws {
+  @Test func `recorded changes are delivered, and not the result of a comparison`() throws {
     let items = Items([TestElement(1), TestElement(1, 1), 2, 3, 4])
     let recorder = RecordingObserver(items, on: stepper.scheduler)
     stepper.run()
@@ -131,7 +131,7 @@ import Testing
     try recorder.check(against: items)
   }
 
-  @Test func whatIsLargerThanTheDifferenceOfTheEndsIsNotTold() throws {
+  @Test func `the difference of both ends is delivered if it is smaller than the changes`() throws {
     let items = Items([1, 2, 1, 3, 4, 5, 6, 7])
     let recorder = RecordingObserver(items, on: stepper.scheduler)
     let immediate = RecordingObserver(items)
@@ -149,7 +149,7 @@ import Testing
     try recorder.check(against: items)
   }
 
-  @Test func changesThatComeToNothingByPairsAreNoEvent() throws {
+  @Test func `changes that cancel out in pairs are no event`() throws {
     let items = Items([1, 2, 3])
     let recorder = RecordingObserver(items, on: stepper.scheduler)
     stepper.run()
@@ -171,7 +171,7 @@ import Testing
     try recorder.check(against: items)
   }
 
-  @Test func twinsThatChangePlacesAreNoEvent() throws {
+  @Test func `twins that change places are no event`() throws {
     let items = Items([1, 1, 2])
     let recorder = RecordingObserver(items, on: stepper.scheduler)
     stepper.run()
@@ -182,7 +182,8 @@ import Testing
     try recorder.check(against: items)
   }
 
-  @Test(arguments: UInt64(0)..<40) func longChainsKeepTheContract(seed: UInt64) throws {
+  @Test(arguments: UInt64(0)..<40)
+  func `long chains of changes keep the contract`(seed: UInt64) throws {
     var editor = RandomEditor(seed: seed)
     // With many elements nothing is dropped, with few elements everything is.
     let items = Items((0..<(seed % 2 == 0 ? 200 : 4)).map { TestElement($0 % 90) })

@@ -22,7 +22,7 @@ private final class CallCounter: Sendable {
 }
 
 @Suite struct OperatorTests {
-  @Test func aDerivedCollectionIsCountedAndReadAsAnEditedOneIs() {
+  @Test func `a derived collection is counted and read like an edited one`() {
     let numbers = ArrayDataSource<TestElement>([1, 2, 3])
     let some = numbers.filter { $0.id > 1 }
     #expect(some.count == 2 && !some.isEmpty)
@@ -33,7 +33,7 @@ private final class CallCounter: Sendable {
 
   // MARK: Rule O1, and rules of all operators
 
-  @Test func mapFollowsItsInputWhateverIsDoneToIt() throws {
+  @Test func `map follows its input, whatever is done to it`() throws {
     let counter = CallCounter()
     let transform = counter.counting { (element: TestElement) in
       // Several identities become one, and contents become equal.
@@ -44,7 +44,7 @@ private final class CallCounter: Sendable {
       seeds: 0..<60, calls: { counter.count })
   }
 
-  @Test func filterFollowsItsInputWhateverIsDoneToIt() throws {
+  @Test func `filter follows its input, whatever is done to it`() throws {
     let counter = CallCounter()
     let isIncluded = counter.counting { (element: TestElement) in element.content > 0 }
     try checkOperator(
@@ -52,7 +52,7 @@ private final class CallCounter: Sendable {
       seeds: 0..<60, calls: { counter.count })
   }
 
-  @Test func compactMapFollowsItsInputWhateverIsDoneToIt() throws {
+  @Test func `compactMap follows its input, whatever is done to it`() throws {
     let counter = CallCounter()
     let transform = counter.counting { (element: TestElement) in
       element.content > 0 ? TestElement(element.id, element.content / 2) : nil
@@ -63,11 +63,11 @@ private final class CallCounter: Sendable {
       seeds: 0..<60, calls: { counter.count })
   }
 
-  @Test func reversedFollowsItsInputWhateverIsDoneToIt() throws {
+  @Test func `reversed follows its input, whatever is done to it`() throws {
     try checkOperator({ $0.reversed() }, is: { $0.reversed() }, seeds: 0..<60)
   }
 
-  @Test func prefixSuffixAndDropFirstFollowTheirInputWhateverIsDoneToIt() throws {
+  @Test func `prefix, suffix and dropFirst follow their input, whatever is done to it`() throws {
     for length in [0, 1, 5, 100] {
       try checkOperator({ $0.prefix(length) }, is: { Array($0.prefix(length)) })
       try checkOperator({ $0.suffix(length) }, is: { Array($0.suffix(length)) })
@@ -75,26 +75,26 @@ private final class CallCounter: Sendable {
     }
   }
 
-  @Test func sortedByAKeyFollowsItsInputAndReadsEachKeyOnce() throws {
+  @Test func `sorted by a key follows its input and reads each key once`() throws {
     let counter = CallCounter()
     let key = counter.counting { (element: TestElement) in element.content }
     try checkOperator(
       { $0.sorted(by: key) }, is: sortedByContent, seeds: 0..<60, calls: { counter.count })
   }
 
-  @Test func sortedFollowsItsInputWhateverIsDoneToIt() throws {
+  @Test func `sorted follows its input, whatever is done to it`() throws {
     try checkOperator(
       { $0.sorted { $0.content < $1.content } }, is: sortedByContent, seeds: 0..<60)
   }
 
-  @Test func concatenatedFollowsItsInputWhateverIsDoneToIt() throws {
+  @Test func `concatenated follows its input, whatever is done to it`() throws {
     try checkOperator({ $0.concatenated(with: $0) }, is: { $0 + $0 }, seeds: 0..<60)
     try checkOperator(
       { $0.filter { $0.content > 0 }.concatenated(with: $0.filter { $0.content == 0 }) },
       is: { $0.filter { $0.content > 0 } + $0.filter { $0.content == 0 } }, seeds: 0..<60)
   }
 
-  @Test func concatenatedTakesAnyNumber() throws {
+  @Test func `concatenated takes any number of collections`() throws {
     for count in 0...3 {
       try checkOperator(
         { $0.concatenated(with: Array(repeating: $0, count: count)) },
@@ -102,7 +102,7 @@ private final class CallCounter: Sendable {
     }
   }
 
-  @Test func operatorsOverOperatorsFollowTheirInput() throws {
+  @Test func `operators over operators follow their input`() throws {
     try checkOperator(
       {
         $0.filter { $0.id % 3 != 0 }.sorted { $0.content < $1.content }
@@ -113,7 +113,7 @@ private final class CallCounter: Sendable {
       }, seeds: 0..<60)
   }
 
-  @Test func concatenatedOverTwoRootsFollowsBoth() throws {
+  @Test func `concatenated over two roots follows both`() throws {
     for seed in UInt64(0)..<30 {
       var editor = RandomEditor<TestElement>(seed: seed)
       let (one, other) = (ArrayDataSource<TestElement>(), ArrayDataSource<TestElement>())
@@ -138,7 +138,7 @@ private final class CallCounter: Sendable {
 
   // MARK: Exact changes over [1, 2, 3]
 
-  @Test func mapPassesOffsetsThrough() {
+  @Test func `map passes offsets through`() {
     expectChanges(
       of: { $0.map { $0 * 2 } }, from: [2, 4, 6],
       are: [
@@ -155,13 +155,13 @@ private final class CallCounter: Sendable {
     }
   }
 
-  @Test func appendingTheGreatestInsertsItFirstInDescendingOrder() {
+  @Test func `appending the greatest element inserts it first in descending order`() {
     expectChanges(of: { $0.sorted(by: >) }, from: [3, 2, 1], are: [Changeset(insertions: [0])]) {
       $0.append(4)
     }
   }
 
-  @Test func loweringTheLeastUpdatesItLastInDescendingOrder() {
+  @Test func `lowering the least element updates it last in descending order`() {
     expectChanges(
       of: { $0.sorted(by: >) }, from: [3, 2, 1], are: [Changeset(updates: [.init(from: 2, to: 2)])]
     ) {
@@ -169,7 +169,7 @@ private final class CallCounter: Sendable {
     }
   }
 
-  @Test func raisingTheMiddleMovesItToTheFrontWithAnUpdate() {
+  @Test func `raising the middle element moves it to the front with an update`() {
     expectChanges(
       of: { $0.sorted(by: >) }, from: [3, 2, 1],
       are: [
@@ -180,11 +180,11 @@ private final class CallCounter: Sendable {
     }
   }
 
-  @Test func appendingWhatIsFilteredOutSaysNothing() {
+  @Test func `appending an element that is filtered out sends nothing`() {
     expectChanges(of: { $0.filter { $0 % 2 == 1 } }, from: [1, 3], are: []) { $0.append(4) }
   }
 
-  @Test func appendingWhatPassesTheFilterInsertsItLast() {
+  @Test func `appending an element that passes the filter inserts it last`() {
     expectChanges(
       of: { $0.filter { $0 % 2 == 1 } }, from: [1, 3], are: [Changeset(insertions: [2])]
     ) {
@@ -192,7 +192,7 @@ private final class CallCounter: Sendable {
     }
   }
 
-  @Test func whatPassesTheFilterOnlyNowIsInserted() {
+  @Test func `an element that begins to pass the filter is inserted`() {
     expectChanges(
       of: { $0.filter { $0 % 2 == 1 } }, from: [1, 3], are: [Changeset(insertions: [1])]
     ) {
@@ -200,7 +200,7 @@ private final class CallCounter: Sendable {
     }
   }
 
-  @Test func whatPassesTheFilterNoLongerIsDeleted() {
+  @Test func `an element that no longer passes the filter is deleted`() {
     expectChanges(
       of: { $0.filter { $0 % 2 == 1 } }, from: [1, 3], are: [Changeset(deletions: [1])]
     ) {
@@ -210,7 +210,7 @@ private final class CallCounter: Sendable {
 
   // MARK: Identity and equality
 
-  @Test func anElementThatLeavesTheFilterWhileItsTwinEntersIsKept() throws {
+  @Test func `an element that leaves the filter while its twin enters is kept`() throws {
     let source = ArrayDataSource([TestElement(1, 1), TestElement(2), TestElement(1, 0)])
     let passing = source.filter { $0.content > 0 }
     let recorder = RecordingObserver(passing)
@@ -222,7 +222,7 @@ private final class CallCounter: Sendable {
     #expect(recorder.changes.map(\.changeset) == [Changeset(updates: [.init(from: 0, to: 0)])])
   }
 
-  @Test func contentsThatAreNoNumbersAreEqualToThemselves() throws {
+  @Test func `contents that are NaN are equal to themselves`() throws {
     let source = ArrayDataSource([Reading(key: .nan), Reading(key: 1)])
     let recorder = RecordingObserver(source)
     source[0] = Reading(key: .nan)

@@ -7,7 +7,8 @@ import Testing
 
 /// Rules T2 and T3 on one thread.
 @Suite struct ReentrancyTests {
-  @Test func anEditInsideAnObserverIsDeliveredAfterAllHaveHadThePresentOne() throws {
+  @Test
+  func `an edit inside an observer follows after all have received the current event`() throws {
     let items = Items([1])
     let log = Log<String>([])
     let bag = DisposeBag()
@@ -25,7 +26,7 @@ import Testing
       ])
   }
 
-  @Test func anEditInsideAnObserverIsCommittedAtOnce() {
+  @Test func `an edit inside an observer is committed immediately`() {
     let items = Items([1])
     let seen = Log<Int>([])
     let observation = items.observe { event in
@@ -39,7 +40,7 @@ import Testing
     observation.dispose()
   }
 
-  @Test func aThousandEditsInsideObserversDoNotNest() throws {
+  @Test func `a thousand edits inside observers do not nest`() throws {
     let items = Items()
     let recorder = RecordingObserver(items)
     let depth = Shared(0)
@@ -56,7 +57,7 @@ import Testing
     observation.dispose()
   }
 
-  @Test func anotherCollectionEditedInsideAnObserverDeliversAtOnceNested() {
+  @Test func `another collection edited inside an observer delivers immediately, nested`() {
     let (one, other) = (Items([1]), Items([7]))
     let log = Log<String>([])
     let bag = DisposeBag()
@@ -70,7 +71,7 @@ import Testing
     #expect(log.value == ["other 0:[7]", "other 0-1:[7, 8]", "edited"])
   }
 
-  @Test func anEditInsideTheInitialComesAfterIt() throws {
+  @Test func `an edit inside the initial event is delivered after it`() throws {
     let items = Items([1])
     let log = Log<String>([])
     let observation = items.observe { event in
@@ -82,7 +83,7 @@ import Testing
     observation.dispose()
   }
 
-  @Test func twoCollectionsThatAnswerEachOtherComeToAnEnd() throws {
+  @Test func `two collections that edit each other come to an end`() throws {
     let (one, other) = (Items(), Items())
     let recorders = [RecordingObserver(one), RecordingObserver(other)]
     let bag = DisposeBag()
@@ -95,7 +96,7 @@ import Testing
     #expect(one.count >= 50)
   }
 
-  @Test func observersAreCalledInOrderOfSubscriptionAlsoAfterSomeHaveGone() {
+  @Test func `observers are called in order of subscription, also after some have gone`() {
     let items = Items()
     let log = Log<Int>([])
     let observations = (0..<100).map { number in items.observe { _ in log.append(number) } }
@@ -111,7 +112,7 @@ import Testing
     late.dispose()
   }
 
-  @Test func anOperatorsClosureMayEditTheCollection() throws {
+  @Test func `an operator's closure may edit the collection`() throws {
     let items = Items([1])
     let filtered = items.filter { element in
       if element.id == 2, items.count == 2 { items.append(3) }
@@ -126,7 +127,7 @@ import Testing
 
 /// Rule T4 on one thread.
 @Suite struct DiamondTests {
-  @Test func aDiamondTellsOneEventAndNoIntermediateState() throws {
+  @Test func `a diamond sends one event and no intermediate state`() throws {
     let items = Items([1, 2, 3])
     let even = items.filter { $0.id.isMultiple(of: 2) }
     let odd = items.filter { !$0.id.isMultiple(of: 2) }
@@ -143,7 +144,7 @@ import Testing
     try recorder.check(against: both)
   }
 
-  @Test func everyDerivedCollectionIsInStepWhenAnyObserverRuns() {
+  @Test func `every derived collection is up to date when any observer runs`() {
     let items = Items([1])
     let mapped = items.map { TestElement($0.id, $0.content + 1) }
     let sorted = mapped.sorted { $0.id > $1.id }
@@ -166,7 +167,7 @@ import Testing
     #expect(broken.value == [])
   }
 
-  @Test func aCollectionConcatenatedWithItselfFollows() throws {
+  @Test func `a collection concatenated with itself follows it`() throws {
     let items = Items([1, 2])
     let twice = items.concatenated(with: items)
     let recorder = RecordingObserver(twice)
@@ -176,7 +177,7 @@ import Testing
     try recorder.check(against: twice)
   }
 
-  @Test func aBoundaryWithOneSourceTwiceFollows() throws {
+  @Test func `a boundary with one source twice follows it`() throws {
     let (items, other) = (Items([1, 2]), Items([9]))
     let joined = items.concatenated(with: other, items)
     let recorder = RecordingObserver(joined)
@@ -186,7 +187,7 @@ import Testing
     try recorder.check(against: joined)
   }
 
-  @Test func anOperatorRunsItsPredicateOnceForEachNewElement() {
+  @Test func `an operator runs its predicate once for each new element`() {
     let items = Items([1, 2, 3])
     let calls = Log<Int>([])
     let filtered = items.filter { element in

@@ -7,7 +7,7 @@ import Testing
   /// Nodes that are so small that a few rows form several levels.
   private static let limits = [(2, 4), (3, 4), (4, 5), (7, 6), (62, 14)]
 
-  @Test(arguments: 0..<5) func randomEditsOfASmallListAreRight(_ index: Int) {
+  @Test(arguments: 0..<5) func `random edits of a small list are correct`(_ index: Int) {
     for seed in UInt64(0)..<10 {
       var random = SeededGenerator(seed: seed)
       let list = ModelledRows(Self.limits[index])
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<5) func everySizeThatIsCreatedIsRight(_ index: Int) {
+  @Test(arguments: 0..<5) func `lists that are created with each size are correct`(_ index: Int) {
     for count in 0..<300 {
       let list = ModelledRows(Self.limits[index], (0..<UInt32(count)).map { ($0 &* 7) % 307 })
       if let violation = list.violation {
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func everySequenceOfAFewEditsIsRight() {
+  @Test func `every sequence of a few edits is correct`() {
     for (start, depth) in [(0, 6), (4, 4), (9, 3), (14, 2)] {
       var sequences = 0
       var open: [[Edit]] = [[]]

@@ -35,7 +35,7 @@ final class Stepper: Sendable {
     RecordingObserver(items, on: stepper.scheduler, policy: policy)
   }
 
-  @Test func aWaitingInitialAbsorbsLaterChanges() {
+  @Test func `a pending initial event absorbs later changes`() {
     let recorder = recorder(.coalesce)
     items.append(2)
     items.append(3)
@@ -45,7 +45,7 @@ final class Stepper: Sendable {
     #expect(recorder.events.map(\.brief) == ["2:[1, 2, 3]"])
   }
 
-  @Test func changesThatWaitBecomeOne() throws {
+  @Test func `pending changes become one`() throws {
     let recorder = recorder(.coalesce)
     stepper.run()
     items.append(2)
@@ -59,7 +59,8 @@ final class Stepper: Sendable {
     try recorder.check(against: items)
   }
 
-  @Test func mergedChangesThatComeToNothingAreNoEventAndTheNextFollowsTheLastTold() throws {
+  @Test
+  func `changes that cancel out are no event, and the next continues from the last one`() throws {
     let recorder = recorder(.coalesce)
     stepper.run()
     items.append(2)
@@ -76,7 +77,7 @@ final class Stepper: Sendable {
     try recorder.check(against: items)
   }
 
-  @Test func everythingTellsEachChange() throws {
+  @Test func `the everything policy delivers each change`() throws {
     let recorder = recorder(.everything)
     for id in 2..<6 { items.append(TestElement(id)) }
     #expect(stepper.count == 1)
@@ -86,7 +87,7 @@ final class Stepper: Sendable {
     try recorder.check(against: items)
   }
 
-  @Test func boundedMergesWhatIsTooMuch() throws {
+  @Test func `the bounded policy merges changes beyond its limit`() throws {
     let recorder = recorder(.bounded(3))
     stepper.run()
     for id in 2..<8 { items.append(TestElement(id)) }
@@ -95,7 +96,7 @@ final class Stepper: Sendable {
     try recorder.check(against: items)
   }
 
-  @Test(arguments: [0, -1, 1]) func boundedByLessThanOneIsOne(limit: Int) throws {
+  @Test(arguments: [0, -1, 1]) func `a limit of less than one counts as one`(limit: Int) throws {
     let recorder = recorder(.bounded(limit))
     stepper.run()
     items.append(2)
@@ -104,7 +105,7 @@ final class Stepper: Sendable {
     #expect(recorder.changes.map(\.revision) == [2])
   }
 
-  @Test func whatComesWhileTheObserverRunsGetsATurnOfItsOwn() throws {
+  @Test func `changes made while the observer runs have a turn of their own`() throws {
     let log = Log<String>([])
     let observation = items.observe(on: stepper.scheduler) { [items] event in
       log.append(event.brief)
@@ -119,7 +120,7 @@ final class Stepper: Sendable {
     observation.dispose()
   }
 
-  @Test func aSchedulerThatRunsAtOnceIsNotNested() throws {
+  @Test func `a scheduler that runs work immediately does not nest calls`() throws {
     let log = Log<String>([])
     let observation = items.observe(on: Scheduler { $0() }) { [items] event in
       log.append(event.brief)
@@ -131,7 +132,8 @@ final class Stepper: Sendable {
     observation.dispose()
   }
 
-  @Test func aSchedulerThatRunsAtOnceWhereItIsDoesNotNestTurns() throws {
+  @Test
+  func `a scheduler that runs work immediately inside its own work does not nest turns`() throws {
     let (depth, deepest) = (Shared(0), Shared(0))
     let scheduler = Scheduler { [stepper] work in
       let run: @Sendable () -> Void = {
@@ -160,7 +162,7 @@ final class Stepper: Sendable {
     try inner.value?.check(against: items)
   }
 
-  @Test func anObserverThatIsDisposedWhileItsEventIsComputedIsNotCalled() throws {
+  @Test func `an observer that is disposed while its event is computed is not called`() throws {
     let items = ArrayDataSource<Meddler>()
     let bag = DisposeBag()
     let (isOn, called) = (Shared(false), Shared(0))
@@ -176,7 +178,7 @@ final class Stepper: Sendable {
     #expect(called.value == 1)
   }
 
-  @Test func aSlowObserverBlocksNobody() throws {
+  @Test func `a slow observer blocks no other observer`() throws {
     let (inside, go) = (Signpost(), Signpost())
     let observation = items.observe(on: .queue(DispatchQueue(label: "slow"))) { _ in
       inside.open()
@@ -191,7 +193,7 @@ final class Stepper: Sendable {
   }
 
   @Test(arguments: [DeliveryPolicy.coalesce, .everything, .bounded(4)])
-  func onAConcurrentQueueEventsStayInOrder(policy: DeliveryPolicy) async throws {
+  func `events stay in order on a concurrent queue`(policy: DeliveryPolicy) async throws {
     let queue = DispatchQueue(label: "many", attributes: .concurrent)
     let recorder = RecordingObserver(items, on: .queue(queue), policy: policy)
     let workers = (0..<4).map { number in
@@ -205,7 +207,7 @@ final class Stepper: Sendable {
     try recorder.check(against: items)
   }
 
-  @MainActor @Test func theMainActorIsToldInOrder() async throws {
+  @MainActor @Test func `an observer on the main actor receives events in order`() async throws {
     let log = Log<String>([])
     let observation = items.observeOnMainActor(policy: .everything) { event in
       MainActor.assertIsolated()
@@ -218,7 +220,7 @@ final class Stepper: Sendable {
     observation.dispose()
   }
 
-  @Test(arguments: UInt64(0)..<20) func randomMergesKeepTheContract(seed: UInt64) throws {
+  @Test(arguments: UInt64(0)..<20) func `random merges keep the contract`(seed: UInt64) throws {
     var editor = RandomEditor(seed: seed)
     let recorders = [DeliveryPolicy.coalesce, .bounded(3), .everything].map { recorder($0) }
     for _ in 0..<60 {
@@ -234,7 +236,7 @@ final class Stepper: Sendable {
 @Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct SnapshotsOnlyConcurrencyTests {
   private let items = Items([1])
 
-  @Test func immediateObserversGetTheContentsAfterEachChange() {
+  @Test func `immediate observers receive the contents after each change`() {
     let log = Log<[TestElement]>([])
     let observation = items.observeSnapshots { log.append(Array($0)) }
     items.append(2)
@@ -246,7 +248,7 @@ final class Stepper: Sendable {
     #expect(log.value.count == 3)
   }
 
-  @Test func observersElsewhereGetTheNewestAlone() {
+  @Test func `scheduled observers receive only the latest contents`() {
     let stepper = Stepper()
     let log = Log<[TestElement]>([])
     let observation = items.observeSnapshots(on: stepper.scheduler) { log.append(Array($0)) }
@@ -261,7 +263,7 @@ final class Stepper: Sendable {
     observation.dispose()
   }
 
-  @Test func noDifferenceIsEverComputed() {
+  @Test func `no difference is ever computed`() {
     let stepper = Stepper()
     let compared = Shared(0)
     let meddlers = ArrayDataSource((0..<4).map { Compared(id: $0, compared: compared) })
@@ -278,7 +280,7 @@ final class Stepper: Sendable {
     observation.dispose()
   }
 
-  @Test func asASequenceTheyComeInOrderAndEndWithTheTask() async throws {
+  @Test func `a sequence of snapshots is in order and ends with its task`() async throws {
     var iterator = items.snapshots().makeAsyncIterator()
     #expect(await iterator.next().map { Array($0) } == [1])
     items.append(2)
@@ -294,7 +296,7 @@ final class Stepper: Sendable {
     await task.value
   }
 
-  @Test func theSourceIsReleasedWithTheObservation() async {
+  @Test func `the source is released with the observation`() async {
     weak var leftover: Items?
     do {
       let items = Items([1])
@@ -329,7 +331,7 @@ private struct Compared: Differentiable, Sendable {
 @Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct AsyncEventsConcurrencyTests {
   private let items = Items([1])
 
-  @Test func eventsComeInOrder() async throws {
+  @Test func `events arrive in order`() async throws {
     let recorder = RecordingObserver<TestElement>()
     var iterator = items.events(policy: .everything).makeAsyncIterator()
     items.append(2)
@@ -339,7 +341,7 @@ private struct Compared: Differentiable, Sendable {
     try recorder.check(against: items)
   }
 
-  @Test func aSlowConsumerGetsOneComposedChange() async throws {
+  @Test func `a slow consumer receives one composed change`() async throws {
     let recorder = RecordingObserver<TestElement>()
     var iterator = items.events().makeAsyncIterator()
     recorder.receive(try #require(await iterator.next()))
@@ -349,7 +351,7 @@ private struct Compared: Differentiable, Sendable {
     try recorder.check(against: items)
   }
 
-  @Test func whatComesToNothingIsWaitedThrough() async throws {
+  @Test func `a consumer waits through changes that cancel out`() async throws {
     var iterator = items.events().makeAsyncIterator()
     _ = await iterator.next()
     items.append(2)
@@ -361,7 +363,7 @@ private struct Compared: Differentiable, Sendable {
     try worker.join()
   }
 
-  @Test func aConsumerThatWaitsIsWokenByAChange() async throws {
+  @Test func `a consumer that waits is woken by a change`() async throws {
     let events = items.events(policy: .everything)
     let consumer = Task {
       let recorder = RecordingObserver<TestElement>()
@@ -376,7 +378,7 @@ private struct Compared: Differentiable, Sendable {
     try recorder.check(against: items)
   }
 
-  @Test func cancellationEndsTheSequence() async {
+  @Test func `cancellation ends the sequence`() async {
     let events = items.events()
     let task = Task {
       var count = 0
@@ -387,7 +389,7 @@ private struct Compared: Differentiable, Sendable {
     #expect(await task.value <= 1)
   }
 
-  @Test func theSourceIsReleasedWithTheIterator() async {
+  @Test func `the source is released with the iterator`() async {
     weak var leftover: Items?
     do {
       let items = Items([1])
@@ -399,7 +401,7 @@ private struct Compared: Differentiable, Sendable {
     #expect(leftover == nil)
   }
 
-  @Test func theSourceIsReleasedWhenAConsumerIsCancelled() async {
+  @Test func `the source is released when a consumer is canceled`() async {
     weak var leftover: Items?
     let task: Task<Void, Never>
     do {

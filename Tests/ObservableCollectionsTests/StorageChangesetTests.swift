@@ -8,7 +8,7 @@ import Testing
 @Suite struct StorageChangesetTests {
   private let tiny = NodeLimits(leaf: 3, inner: 4, flat: 0, bulk: 0)
 
-  @Test func aChangesetDoesToATreeWhatItDoesToAnArray() {
+  @Test func `a changeset has the same effect on a tree as on an array`() {
     for seed in UInt64(0)..<300 {
       var editor = RandomEditor(seed: seed, size: 40)
       let old = editor.makeElements()
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func aSmallChangesetLeavesMostOfATreeAsItIs() {
+  @Test func `a small changeset leaves most of a tree unchanged`() {
     var list = PersistentArray(Array(0..<100_000))
     _ = list.exchangeElement(at: 5, with: -5)
     let before = list

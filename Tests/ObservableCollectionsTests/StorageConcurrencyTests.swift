@@ -8,7 +8,7 @@ import Testing
 
 /// Snapshots of a long collection that other threads read and release while it is edited.
 @Suite(.tags(.concurrency)) struct StorageConcurrencyTests {
-  @Test func readersNeverSeeAnEdit() throws {
+  @Test func `readers never see an edit in progress`() throws {
     let items = Items((0..<3_000).map { TestElement($0) })
     let isOver = Shared(false)
     let failures = Shared(0)

@@ -16,7 +16,7 @@ import Testing
       ])
   }
 
-  @Test func randomTransactionsOfALongCollectionKeepTheContract() throws {
+  @Test func `random transactions of a long collection keep the contract`() throws {
     for seed in UInt64(0)..<12 {
       var editor = makeEditor(seed)
       let items = Items(editor.variation(of: []))
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func operatorsFollowALongCollection() throws {
+  @Test func `operators follow a long collection`() throws {
     for seed in UInt64(0)..<4 {
       try checkOperator(
         { $0.filter { $0.content > 0 }.concatenated(with: $0.sorted { $0.content < $1.content }) },
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func whatWaitsForAnObserverIsMergedWhateverItsLength() throws {
+  @Test func `pending changes of a long collection are merged`() throws {
     let stepper = Stepper()
     let items = Items((0..<2_000).map { TestElement($0) })
     let seen = Log<CollectionEvent<TestElement>>([])
@@ -72,7 +72,7 @@ import Testing
     observation.dispose()
   }
 
-  @Test func aRollbackGoesBackToWhatWas() {
+  @Test func `a rollback restores the previous contents`() {
     let items = Items((0..<1_000).map { TestElement($0) })
     let recorder = RecordingObserver(items)
     items.transaction { draft in
@@ -88,7 +88,7 @@ import Testing
     #expect(recorder.changes.last?.changeset == Changeset(deletions: [10]))
   }
 
-  @Test func theElementsOfADraftAreThoseOfItsSnapshot() {
+  @Test func `a draft and its snapshot have the same elements`() {
     let items = Items((0..<1_000).map { TestElement($0) })
     items.transaction { draft in
       draft.move(from: 3, to: 900)
@@ -108,7 +108,7 @@ import Testing
 @Suite struct PublishedChangesetTests {
   private let items = Items((0..<1_000).map { TestElement($0) })
 
-  @Test func itIsOneChangeAndThenTheStatus() throws {
+  @Test func `a published changeset is one change, and then the status`() throws {
     let recorder = RecordingObserver(items)
     let changeset = Changeset(
       deletions: [0], insertions: [500], moves: [.init(from: 2, to: 998)],
@@ -121,7 +121,7 @@ import Testing
     try recorder.check(against: items)
   }
 
-  @Test func whatIsEqualIsNotToldAndNotStored() throws {
+  @Test func `equal elements are neither delivered nor stored`() throws {
     let recorder = RecordingObserver(items)
     let before = items.snapshot
     items.publish(
@@ -135,7 +135,7 @@ import Testing
     try recorder.check(against: items)
   }
 
-  @Test func whatIsDeletedAndInsertedUnderOneIdentityIsKept() throws {
+  @Test func `an element deleted and inserted with one identity is kept`() throws {
     let recorder = RecordingObserver(items)
     items.publish(
       Changeset(deletions: [7, 9], insertions: [900, 901]), inserted: [TestElement(7, 1), 5_000],
@@ -149,7 +149,7 @@ import Testing
     try recorder.check(against: items)
   }
 
-  @Test func itJoinsATransaction() throws {
+  @Test func `a changeset joins an open transaction`() throws {
     let recorder = RecordingObserver(items)
     items.transaction { draft in
       draft.insert(-1, at: 0)
@@ -202,7 +202,7 @@ import Testing
     }
   }
 
-  @Test func elementsThatDoNotFitTheChangesetTrap() async {
+  @Test func `elements that do not fit the changeset trap`() async {
     await #expect(processExitsWith: .failure) {
       ArrayDataSource([1, 2]).publish(
         Changeset(insertions: [0]), inserted: [], updated: [], status: .loaded)
@@ -311,7 +311,7 @@ import Testing
     #expect(items.snapshot.map(\.content) == [0, 7, 0, 5, 0])
   }
 
-  @Test func itLeadsToWhatTheDifferenceLedTo() throws {
+  @Test func `publishing a difference leads to the new contents`() throws {
     for seed in UInt64(0)..<60 {
       var editor = RandomEditor<TestElement>(seed: seed, size: seed % 2 == 0 ? 20 : 600)
       let items = Items(editor.variation(of: []))

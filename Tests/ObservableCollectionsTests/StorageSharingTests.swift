@@ -21,7 +21,7 @@ import Testing
     2 * (list.height + 1)
   }
 
-  @Test func anEditOfAMillionElementsCopiesNoMoreThanAPath() {
+  @Test func `an edit of a million elements copies no more than a path`() {
     let items = makeList()
     let events = Shared(0)
     let observation = items.observe { _ in events.modify { $0 += 1 } }
@@ -53,7 +53,7 @@ import Testing
     observation.dispose()
   }
 
-  @Test func aTransactionCopiesWhatItEditsOnce() {
+  @Test func `a transaction copies the nodes that it edits once`() {
     let items = makeList()
     let before = items.snapshot
     items.transaction { draft in
@@ -70,7 +70,7 @@ import Testing
     #expect(items.snapshot.storage.ownNodeCount(beside: before.storage) <= limit)
   }
 
-  @Test func aBindingSharesWhatItFollows() {
+  @Test func `a binding shares the storage of its source`() {
     let items = makeList()
     let target = Items()
     let binding = items.bind(to: target)
@@ -80,7 +80,7 @@ import Testing
     binding.dispose()
   }
 
-  @Test func snapshotsKeepWhatTheyHeld() {
+  @Test func `snapshots keep their elements after edits`() {
     let items = Items((0..<5_000).map { TestElement($0) })
     var random = SeededGenerator(seed: 3)
     var kept: [(Snapshot<TestElement>, [TestElement])] = []
@@ -102,7 +102,7 @@ import Testing
     #expect(!kept[0].0.hasSameContents(as: kept[1].0))
   }
 
-  @Test func anIteratorReadsATreeInOrder() {
+  @Test func `an iterator reads a tree in order`() {
     let items = Items((0..<3_000).map { TestElement($0) })
     items.remove(at: 1_500)
     let snapshot = items.snapshot
@@ -115,7 +115,7 @@ import Testing
     #expect(snapshot.description == snapshot.array.description)
   }
 
-  @Test func theDifferenceOfTreesIsThatOfTheirElements() {
+  @Test func `the difference of trees is the difference of their elements`() {
     for seed in UInt64(0)..<20 {
       var editor = RandomEditor(seed: seed, size: 900)
       let old = Items(editor.makeElements(upTo: 900))
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func elementsThatKnowWhereTheyAreAreComparedToo() {
+  @Test func `elements at a fixed address are compared, too`() {
     let tokens = (0..<1_000).map { _ in Token() }
     let items = ArrayDataSource(tokens.indices.map { Watcher(id: $0, token: tokens[$0]) })
     items.remove(at: 500)
@@ -140,7 +140,7 @@ import Testing
     withExtendedLifetime(tokens) {}
   }
 
-  @Test func allElementsAreLetGo() {
+  @Test func `all elements are released`() {
     let gone = Shared(0)
     var random = SeededGenerator(seed: 5)
     let made: Int
@@ -168,7 +168,7 @@ import Testing
     #expect(gone.value == made)
   }
 
-  @Test func anElementThatIsLetGoMayLookAtALongDraft() {
+  @Test func `an element that is released may read a long draft`() {
     let items = ArrayDataSource<Meddler>()
     let seen = Shared<[Int]>([])
     items.append(contentsOf: (0..<2_000).map { Meddler(id: $0) })

@@ -18,7 +18,7 @@ import Testing
     return tree
   }
 
-  @Test(arguments: 0..<4) func everyReplacementOfASmallTreeIsRight(_ index: Int) {
+  @Test(arguments: 0..<4) func `every replacement in a small tree is correct`(_ index: Int) {
     let limits = Self.tiny[index]
     for count in 0...26 {
       let start = Self.tree(count, limits)
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<4) func everyMoveAndExchangeInASmallTreeIsRight(_ index: Int) {
+  @Test(arguments: 0..<4) func `every move and exchange in a small tree is correct`(_ index: Int) {
     let limits = Self.tiny[index]
     for count in 1...26 {
       let start = Self.tree(count, limits)
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<4) func manyRandomEditsOfASmallTreeAreRight(_ index: Int) {
+  @Test(arguments: 0..<4) func `many random edits of a small tree are correct`(_ index: Int) {
     let limits = Self.tiny[index]
     for seed in UInt64(0)..<30 {
       var random = SeededGenerator(seed: seed)
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func randomEditsOfALargeTreeAreRight() {
+  @Test func `random edits of a large tree are correct`() {
     for seed in UInt64(0)..<3 {
       var random = SeededGenerator(seed: seed)
       var tree = ModelledArray(Array(0..<20_000), .standard(for: Int.self))
@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func noTreeIsHigherThanHalfFullNodesMakeIt() {
+  @Test func `no tree is higher than a tree of half-full nodes`() {
     for (seed, limits) in Self.tiny.enumerated() {
       var random = SeededGenerator(seed: UInt64(seed))
       var tree = ModelledArray<Int>([], limits)
@@ -174,7 +174,7 @@ import Testing
     #expect(list.flattened() == Array(1..<768) + Array(798..<834) + Array(958..<960))
   }
 
-  @Test func whatBecomesShortIsOneArrayAgain() {
+  @Test func `a list that becomes short is one array again`() {
     var list = PersistentArray(Array(0..<1_000))
     #expect(list.array != nil)
     list.replaceSubrange(3..<4, with: [])
@@ -183,7 +183,7 @@ import Testing
     #expect(list.array?.count == 99)
   }
 
-  @Test func whatIsEditedAsAWholeStaysOneArray() {
+  @Test func `a list that is edited as a whole stays one array`() {
     var list = PersistentArray(Array(0..<1_000))
     list.replaceSubrange(1_000..<1_000, with: Array(0..<500))
     #expect(list.array?.count == 1_500)

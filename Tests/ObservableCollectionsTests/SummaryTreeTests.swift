@@ -7,7 +7,7 @@ import Testing
   /// Nodes that are so small that a few values form several levels, and nodes of the usual size.
   private static let limits = [(2, 4), (3, 4), (4, 5), (16, 8)]
 
-  @Test(arguments: 0..<4) func randomEditsAreRight(_ index: Int) {
+  @Test(arguments: 0..<4) func `random edits are correct`(_ index: Int) {
     for seed in UInt64(0)..<5 {
       var random = SeededGenerator(seed: seed)
       let list = ModelledSummary(Self.limits[index])
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<4) func everySizeThatIsCreatedIsRight(_ index: Int) {
+  @Test(arguments: 0..<4) func `trees that are created with each size are correct`(_ index: Int) {
     for count in 0..<200 {
       let list = ModelledSummary(Self.limits[index], Array(0..<count))
       if let violation = list.violation {
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func everySequenceOfAFewEditsIsRight() {
+  @Test func `every sequence of a few edits is correct`() {
     for (start, depth) in [(0, 5), (4, 3), (9, 3), (14, 2)] {
       var sequences = 0
       var open: [[Edit]] = [[]]

@@ -11,7 +11,7 @@ import Testing
 
 /// Rule T1 between threads.
 @Suite(.tags(.concurrency)) struct TransactionConcurrencyTests {
-  @Test func anotherThreadsMutationWaitsForTheTransaction() throws {
+  @Test func `a mutation of another thread waits for the transaction`() throws {
     let items = Items([1])
     let recorder = RecordingObserver(items)
     let (inside, go) = (Signpost(), Signpost())
@@ -33,7 +33,7 @@ import Testing
     #expect(recorder.events.map(\.brief) == ["0:[1]", "0-1:[1, 2, 3]", "1-2:[1, 2, 3, 4]"])
   }
 
-  @Test func readsSubscriptionsDisposalAndOtherCollectionsNeverWaitForATransaction() throws {
+  @Test func `reads, observation, disposal and other lists never wait for a transaction`() throws {
     let items = Items([1])
     let before = RecordingObserver(items)
     let (inside, go) = (Signpost(), Signpost())
@@ -64,7 +64,7 @@ import Testing
     #expect(before.eventCount == 2)
   }
 
-  @Test func deliveryGoesOnWhileAnotherThreadsTransactionIsOpen() throws {
+  @Test func `delivery continues while another thread's transaction is open`() throws {
     let control = PauseControl()
     let items = ArrayDataSource<TestElement>([1], pauseHook: control.hook)
     let recorder = RecordingObserver(items)
@@ -88,7 +88,7 @@ import Testing
     #expect(recorder.eventCount == 3)
   }
 
-  @Test func aTransactionThatThrowsLetsTheNextThreadIn() throws {
+  @Test func `a transaction that throws lets the next thread in`() throws {
     let items = Items([1])
     let (inside, go) = (Signpost(), Signpost())
     let owner = Worker {
@@ -107,7 +107,7 @@ import Testing
     #expect(Set(items.snapshot.map(\.id)) == [1, 3, 4, 5, 6, 7])
   }
 
-  @Test func aTransactionOverSeveralHoldsAllTheirGates() throws {
+  @Test func `a transaction over several collections holds all their gates`() throws {
     let (one, other) = (Items([1]), Items([7]))
     let (inside, go) = (Signpost(), Signpost())
     let owner = Worker {
@@ -127,7 +127,7 @@ import Testing
     #expect(Array(one.snapshot) == [1, 2, 3] && Array(other.snapshot) == [7, 8, 9])
   }
 
-  @Test func manyThreadsLoseNoEdit() throws {
+  @Test func `many threads lose no edit`() throws {
     let items = Items()
     let recorder = RecordingObserver(items, checksReplay: .sampled(50))
     let workers = (0..<6).map { number in
@@ -141,7 +141,7 @@ import Testing
     try recorder.check(against: items)
   }
 
-  @Test func gatesTakenInOppositeOrdersTrap() async {
+  @Test func `gates taken in opposite orders trap`() async {
     await #expect(processExitsWith: .failure) {
       let (one, other) = (ArrayDataSource([1]), ArrayDataSource([2]))
       let (first, second) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -163,7 +163,7 @@ import Testing
     }
   }
 
-  @Test func threeGatesInACircleTrap() async {
+  @Test func `three gates in a circle trap`() async {
     await #expect(processExitsWith: .failure) {
       let all = [ArrayDataSource([1]), ArrayDataSource([2]), ArrayDataSource([3])]
       let arrived = DispatchSemaphore(value: 0)

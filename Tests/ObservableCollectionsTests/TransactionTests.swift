@@ -8,14 +8,14 @@ import Testing
 /// Rule T1, one collection on one thread.
 @Suite struct TransactionTests {
   /// The compiler checks this.
-  @Test func whatABodyReturnsMayBeLeftOut() {
+  @Test func `the result of a transaction may be discarded`() {
     let items = Items([1, 2, 3])
     items.transaction { $0.remove(at: 0) }
     withTransaction { items.remove(at: 0) }
     #expect(items.snapshot.map(\.id) == [3])
   }
 
-  @Test func severalEditsAreOneRevisionAndOneEvent() throws {
+  @Test func `several edits are one revision and one event`() throws {
     let items = Items([1, 2])
     let recorder = RecordingObserver(items)
     items.transaction { draft in
@@ -27,7 +27,7 @@ import Testing
     try recorder.check(against: items)
   }
 
-  @Test(arguments: 0..<6) func aNetChangeOfNothingIsNoEvent(edit: Int) {
+  @Test(arguments: 0..<6) func `a transaction without a net change is no event`(edit: Int) {
     let items = Items([1, 2, 3, 1])
     let recorder = RecordingObserver(items)
     items.transaction { draft in
@@ -57,7 +57,7 @@ import Testing
     #expect(items.revision == 0)
   }
 
-  @Test func onlyTheDraftShowsWhatIsNotCommitted() {
+  @Test func `only the draft shows uncommitted edits`() {
     let items = Items([1])
     items.transaction { draft in
       draft.append(2)
@@ -69,7 +69,7 @@ import Testing
     #expect(Array(items.snapshot) == [1, 2])
   }
 
-  @Test func anObserverMadeInsideATransactionIsToldItsCommit() throws {
+  @Test func `an observer created inside a transaction receives its commit`() throws {
     let items = Items([1])
     let recorder = items.transaction { draft in
       draft.append(2)
@@ -78,7 +78,7 @@ import Testing
     #expect(recorder.events.map(\.brief) == ["0:[1]", "0-1:[1, 2]"])
   }
 
-  @Test func nestedTransactionsAndEditsJoin() {
+  @Test func `nested transactions and edits join the outer transaction`() {
     let items = Items([1])
     let recorder = RecordingObserver(items)
     items.transaction { draft in
@@ -94,7 +94,7 @@ import Testing
     #expect(recorder.events.map(\.brief) == ["0:[1]", "0-1:[2, 3]"])
   }
 
-  @Test func aBodyThatThrowsChangesNothing() {
+  @Test func `a body that throws changes nothing`() {
     let items = Items([1])
     let recorder = RecordingObserver(items)
     #expect(throws: Refusal()) {
@@ -109,7 +109,7 @@ import Testing
     #expect(recorder.events.map(\.brief) == ["0:[1]", "0-1:[1, 2]"])
   }
 
-  @Test func aNestedBodyThatThrowsRollsBackItsOwnPartWhereItIsCaught() {
+  @Test func `a nested body that throws rolls back its own part if the error is caught`() {
     let items = Items([1])
     let recorder = RecordingObserver(items)
     items.transaction { draft in
@@ -127,7 +127,7 @@ import Testing
     #expect(recorder.events.map(\.brief) == ["0:[1]", "0-1:[1, 2, 3]"])
   }
 
-  @Test func aNestedBodyThatThrowsThroughRollsBackAll() {
+  @Test func `an error thrown through both bodies rolls back everything`() {
     let items = Items([1])
     let recorder = RecordingObserver(items)
     #expect(throws: Refusal()) {
@@ -143,7 +143,7 @@ import Testing
     #expect(recorder.eventCount == 1)
   }
 
-  @Test func aStatusSetInsideAThrowingBodyIsRolledBack() {
+  @Test func `a status set inside a body that throws is rolled back`() {
     let items = Items([1])
     #expect(throws: Refusal()) {
       try items.transaction { _ in
@@ -154,7 +154,7 @@ import Testing
     #expect(items.status == .loaded)
   }
 
-  @Test func anotherCollectionEditedInsideDeliversAtOnce() {
+  @Test func `another collection edited inside a transaction delivers immediately`() {
     let (one, other) = (Items([1]), Items([7]))
     let recorder = RecordingObserver(other)
     one.transaction { _ in
@@ -163,7 +163,7 @@ import Testing
     }
   }
 
-  @Test func aDraftUsedAfterItsTransactionTraps() async {
+  @Test func `a draft used after its transaction traps`() async {
     await #expect(processExitsWith: .failure) {
       let items = ArrayDataSource([1])
       var escaped: CollectionDraft<Int>?
@@ -172,7 +172,7 @@ import Testing
     }
   }
 
-  @Test func randomNestedTransactionsKeepTheContract() throws {
+  @Test func `random nested transactions keep the contract`() throws {
     for seed in UInt64(0)..<40 {
       var editor = RandomEditor(
         seed: seed, kinds: RandomEdit.allCases + [.nest, .nestAndThrow, .cancelOut])
@@ -189,7 +189,7 @@ import Testing
   private let one = Items([1])
   private let other = Items([7])
 
-  @Test func bothAreCommittedBeforeAnyObserverIsCalled() {
+  @Test func `both collections are committed before any observer is called`() {
     let seen = Log<String>([])
     let bag = DisposeBag()
     one.observe { [other] _ in seen.append("\(other.snapshot)") }.store(in: bag)
@@ -203,7 +203,7 @@ import Testing
     #expect(one.revision == 1)
   }
 
-  @Test func aBodyThatThrowsChangesNeither() {
+  @Test func `a body that throws changes neither collection`() {
     let recorders = [RecordingObserver(one), RecordingObserver(other)]
     #expect(throws: Refusal()) {
       try withTransaction {
@@ -219,7 +219,7 @@ import Testing
     #expect(recorders.map(\.eventCount) == [2, 2])
   }
 
-  @Test func aNestedOneThatThrowsRollsBackItsOwnPart() {
+  @Test func `a nested transaction that throws rolls back its own part`() {
     withTransaction {
       one.append(2)
       #expect(throws: Refusal()) {
@@ -235,7 +235,7 @@ import Testing
     #expect(Array(other.snapshot) == [7, 9])
   }
 
-  @Test func aNestedOneThatEndsIsRolledBackWithTheOuterOne() {
+  @Test func `a nested transaction that ends is rolled back with the outer one`() {
     #expect(throws: Refusal()) {
       try withTransaction {
         one.append(2)
@@ -250,7 +250,7 @@ import Testing
     #expect(Array(one.snapshot) == [1] && Array(other.snapshot) == [7])
   }
 
-  @Test func aTransactionOfOneThatThrowsInsideRollsBackThatOneAlone() {
+  @Test func `a transaction of one collection that throws rolls back only that collection`() {
     withTransaction {
       _ = #expect(throws: Refusal()) {
         try one.transaction { draft in
@@ -264,7 +264,7 @@ import Testing
     #expect(Array(other.snapshot) == [7, 8])
   }
 
-  @Test func itJoinsADraftThatIsOpenAndLeavesItOpen() {
+  @Test func `a transaction joins an open draft and leaves it open`() {
     let recorder = RecordingObserver(one)
     one.transaction { draft in
       draft.append(2)
@@ -279,7 +279,7 @@ import Testing
     #expect(recorder.events.map(\.brief) == ["0:[1]", "0-1:[1, 2, 3, 4]"])
   }
 
-  @Test func oneThatThrowsRollsBackItsPartOfADraftThatIsOpen() {
+  @Test func `a transaction that throws rolls back its part of an open draft`() {
     one.transaction { draft in
       draft.append(2)
       #expect(throws: Refusal()) {
@@ -294,7 +294,7 @@ import Testing
     #expect(Array(one.snapshot) == [1, 2])
   }
 
-  @Test func whatIsEditedThroughADraftThatIsOpenIsRolledBackToo() {
+  @Test func `edits through an open draft are rolled back, too`() {
     one.transaction { draft in
       draft.append(2)
       #expect(throws: Refusal()) {
@@ -307,7 +307,7 @@ import Testing
     }
   }
 
-  @Test func aBoundaryOverBothTellsOneEvent() throws {
+  @Test func `a boundary over both collections sends one event`() throws {
     let joined = one.concatenated(with: other)
     let recorder = RecordingObserver(joined)
     withTransaction {
@@ -320,7 +320,8 @@ import Testing
     try recorder.check(against: joined)
   }
 
-  @Test func anElementThatGoesFromOneToTheOtherMovesInTheBoundary() throws {
+  @Test
+  func `an element that goes from one collection to the other moves in the boundary`() throws {
     let joined = one.concatenated(with: other)
     let recorder = RecordingObserver(joined)
     withTransaction { other.append(one.remove(at: 0)) }
@@ -329,7 +330,7 @@ import Testing
     #expect(change.changeset.moves.count == 1)
   }
 
-  @Test func aChainOfBoundariesTellsOneEventEach() throws {
+  @Test func `each boundary of a chain sends one event`() throws {
     let third = Items([9])
     let inner = one.concatenated(with: other)
     let outer = third.concatenated(with: inner, other.filter { $0.id > 7 })
@@ -345,7 +346,7 @@ import Testing
     for recorder in recorders { try recorder.check() }
   }
 
-  @Test func anEditOfNoEffectSendsNothing() {
+  @Test func `an edit without a net effect sends nothing`() {
     let recorders = [RecordingObserver(one), RecordingObserver(other)]
     withTransaction {
       one.append(2)
@@ -355,7 +356,7 @@ import Testing
     #expect(recorders.map(\.eventCount) == [1, 2])
   }
 
-  @Test func whatItsObserversEditReachesBoundariesAtOnce() throws {
+  @Test func `edits made by observers reach boundaries immediately`() throws {
     let third = Items([9])
     let inner = third.concatenated(with: Items([10]))
     let outer = one.concatenated(with: other)
@@ -377,7 +378,7 @@ import Testing
     for recorder in recorders { try recorder.check() }
   }
 
-  @Test func insideAnObserverItJoinsTheQueue() throws {
+  @Test func `a transaction inside an observer joins the queue`() throws {
     let recorder = RecordingObserver(other)
     let observation = one.observe { [one, other] event in
       guard case .change = event, event.revision == 1 else { return }

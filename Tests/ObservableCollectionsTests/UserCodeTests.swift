@@ -59,7 +59,7 @@ import Testing
     other.flushAndWait()
   }
 
-  @Test func comparisonsOfSingleEditsMayComeBack() throws {
+  @Test func `comparisons of single edits may call back into the collection`() throws {
     try run(edits: true) { items, new in
       items[0] = new
       items.update(at: 1) { $0.content = 5 }
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func comparisonsOfADifferenceMayComeBack() throws {
+  @Test func `comparisons of a difference may call back into the collection`() throws {
     try run { items, new in
       items.replace(with: items.snapshot.reversed() + [new])
       items.transaction { draft in
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func elementsThatAreMadeAsTheyAreReadMayLookAtTheDraft() throws {
+  @Test func `elements that are created lazily may read the draft`() throws {
     let items = Items([1])
     let recorder = RecordingObserver(items)
     items.transaction { draft in
@@ -88,7 +88,7 @@ import Testing
     try recorder.check(against: items)
   }
 
-  @Test func elementsThatAreMadeAsTheyAreReadMayEditTheDraft() throws {
+  @Test func `elements that are created lazily may edit the draft`() throws {
     let items = Items([1, 2, 3])
     let recorder = RecordingObserver(items)
     items.transaction { draft in
@@ -108,7 +108,7 @@ import Testing
     try recorder.check(against: items)
   }
 
-  @Test func editsInsideTheComparisonsOfADifferenceAreWrittenOver() throws {
+  @Test func `edits inside the comparisons of a difference are overwritten`() throws {
     let items = ArrayDataSource<Meddler>()
     let isOn = Shared(false)
     let edits = Shared(0)
@@ -143,7 +143,7 @@ import Testing
     try recorder.check(against: items)
   }
 
-  @Test func editsInsideThePredicateOfARemovalAreWrittenOver() throws {
+  @Test func `edits inside the predicate of a removal are overwritten`() throws {
     let items = Items([1, 2, 3])
     let recorder = RecordingObserver(items)
     items.removeAll { element in
@@ -155,7 +155,7 @@ import Testing
     try recorder.check(against: items)
   }
 
-  @Test func comparisonsOfOperatorsMayComeBack() throws {
+  @Test func `comparisons of operators may call back into the collection`() throws {
     try run { items, new in
       let sorted = items.sorted { one, other in
         one.meddle()
@@ -173,7 +173,7 @@ import Testing
     }
   }
 
-  @Test func comparisonsOfABindingMayComeBack() throws {
+  @Test func `comparisons of a binding may call back into the collection`() throws {
     try run { items, new in
       let target = ArrayDataSource<Meddler>()
       let binding = items.bind(to: target)
@@ -184,7 +184,7 @@ import Testing
     }
   }
 
-  @Test func anElementThatIsLetGoMayEditItsCollection() throws {
+  @Test func `an element that is released may edit its collection`() throws {
     let items = ArrayDataSource<Meddler>()
     let gone = Shared(0)
     let revive: @Sendable () -> Void = { [weak items, other] in
@@ -226,7 +226,8 @@ import Testing
     try recorder.check(against: items)
   }
 
-  @Test func whatATransactionOverSeveralRollsBackMayEditEachOfThem() throws {
+  @Test
+  func `elements that a transaction over several lists rolls back may edit each list`() throws {
     let (one, two) = (ArrayDataSource<Meddler>(), ArrayDataSource<Meddler>())
     let revive: @Sendable () -> Void = {
       one.append(Meddler(id: 1))
@@ -263,7 +264,7 @@ import Testing
     #expect(two.snapshot.map(\.id) == [2, 2, 2, 2])
   }
 
-  @Test func theErrorOfAStatusMayEditItsCollectionWhenItIsLetGo() throws {
+  @Test func `the error of a status may edit its collection when it is released`() throws {
     final class Cause: Error {
       let token: Token
       init(_ token: Token) { self.token = token }
@@ -288,7 +289,7 @@ import Testing
     #expect(items.count == 6)
   }
 
-  @Test func whatAnOperatorCapturedMayComeBackWhenItIsLetGo() throws {
+  @Test func `a value that an operator captured may call back when it is released`() throws {
     let items = Items([1])
     let gone = Shared(0)
     try Worker.run {
@@ -309,7 +310,7 @@ import Testing
     #expect(items.count == 5)
   }
 
-  @Test func anObserverMayDoEverything() throws {
+  @Test func `an observer may do everything`() throws {
     let items = Items([1])
     let counts = Shared(0)
     let kept = Shared<[Disposable]>([])

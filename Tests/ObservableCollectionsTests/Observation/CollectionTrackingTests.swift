@@ -15,7 +15,7 @@ import Testing
     withObservationTracking(read) { [log] in log.append(name) }
   }
 
-  @Test func eachWayToReadTheContentsTracks() {
+  @Test func `each way to read the contents is tracked`() {
     let items = Items([1, 2])
     track("snapshot") { _ = items.snapshot }
     track("state") { _ = items.state }
@@ -29,7 +29,7 @@ import Testing
     #expect(log.value.count == 5)
   }
 
-  @Test func aTransactionIsToldOnceAndReadWhole() {
+  @Test func `a transaction is reported once and read as a whole`() {
     let items = Items([1])
     let counts = Log<Int>([])
     withObservationTracking {
@@ -45,7 +45,7 @@ import Testing
     #expect(counts.value == [3])
   }
 
-  @Test func whatChangesNothingIsNotTold() {
+  @Test func `a transaction that changes nothing is not reported`() {
     let items = Items([1])
     track { _ = items.snapshot }
     items.transaction { draft in
@@ -55,7 +55,7 @@ import Testing
     #expect(log.value == [])
   }
 
-  @Test func contentsAndStatusAreTrackedApart() {
+  @Test func `contents and status are tracked separately`() {
     let items = Items([1])
     track("contents") { _ = items.snapshot }
     track("status") { _ = items.status }
@@ -66,7 +66,7 @@ import Testing
     #expect(log.value.sorted() == ["contents", "state", "status"])
   }
 
-  @Test func contentsAndStatusReadTogetherAreToldOnce() {
+  @Test func `contents and status that are read together are reported once`() {
     let items = Items([1])
     @Sendable func follow() {
       withObservationTracking {
@@ -83,7 +83,7 @@ import Testing
     #expect(log.value == ["[1] loaded", "[1, 2] loading", "[1, 2] loaded", "[1, 2, 3] loaded"])
   }
 
-  @Test func derivedCollectionsTrack() {
+  @Test func `derived collections are tracked`() {
     let items = Items([1, 2])
     let even = items.filter { $0.id % 2 == 0 }
     let counts = Log<Int>([])
@@ -99,7 +99,7 @@ import Testing
     #expect(counts.value == [1, 2] && log.value == ["changed"])
   }
 
-  @Test func aChangeIsToldBeforeTheObservers() {
+  @Test func `a change is reported before observers are called`() {
     let items = Items([1])
     let observation = items.observe { [log] event in log.append("\(event.snapshot.count)") }
     track { _ = items.snapshot }
@@ -108,7 +108,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func whoEditsInsideIsToldTheNextChange() {
+  @Test func `an onChange closure that edits is called for the next change, too`() {
     let items = Items([])
     @Sendable func follow() {
       withObservationTracking {
@@ -123,7 +123,7 @@ import Testing
     #expect(items.count == 4)
   }
 
-  @Test @MainActor func aMirrorIsMadeWithoutATrackedReading() {
+  @Test @MainActor func `creating a mirror is no tracked read`() {
     let items = Items([1])
     var mirror: MainActorState<Snapshot<TestElement>>?
     track { mirror = MainActorState(items) }
@@ -132,7 +132,7 @@ import Testing
     withExtendedLifetime(mirror) {}
   }
 
-  @Test @MainActor func aMirrorFollowsTheContents() async {
+  @Test @MainActor func `a mirror follows the contents`() async {
     let items = Items([1])
     let mirror = MainActorState<Snapshot<TestElement>>(items)
     #expect(mirror.value.count == 1)
@@ -150,7 +150,7 @@ import Testing
 }
 
 @Suite(.tags(.concurrency)) struct CollectionTrackingConcurrencyTests {
-  @Test func readingInsideTheChangeWhileOthersEditNeitherDeadlocksNorRaces() throws {
+  @Test func `reads inside onChange neither deadlock nor race while other threads edit`() throws {
     let items = Items([])
     let even = items.filter { $0.id % 2 == 0 }
     @Sendable func follow() {
