@@ -12,7 +12,9 @@ import Testing
   @Test(arguments: [
     (DeliveryPolicy.coalesce, [5]), (.everything, [1, 2, 3, 4, 5]), (.bounded(2), [1, 5]),
   ])
-  func valuesWaitByThePolicyAndTheEndEndsTheLoop(policy: DeliveryPolicy, told: [Int]) async {
+  func `values are buffered by the policy, and the end of the signal ends the loop`(
+    policy: DeliveryPolicy, told: [Int]
+  ) async {
     var values = input.signal.values(policy: policy).makeAsyncIterator()
     for value in 1...5 { input.send(value) }
     input.finish()
@@ -21,7 +23,8 @@ import Testing
     #expect(await values.next() == nil)
   }
 
-  @Test(.timeLimit(.minutes(10))) func theEndIsThatOfEachCopyOfAnIterator() async {
+  @Test(.timeLimit(.minutes(10)))
+  func `the end of the signal ends each copy of an iterator`() async {
     var values = input.signal.values().makeAsyncIterator()
     var copy = values
     input.finish()
@@ -29,7 +32,7 @@ import Testing
     #expect(await copy.next() == nil)
   }
 
-  @Test func aMemoryComesFirst() async {
+  @Test func `a signal with memory sends its latest value first`() async {
     let property = Property("a")
     var values = property.signal.map { $0 + "!" }.values(policy: .everything).makeAsyncIterator()
     property.value = "b"
@@ -37,12 +40,12 @@ import Testing
     #expect(await values.next() == "b!")
   }
 
-  @Test func anEndedSignalEndsALateLoop() async {
+  @Test func `a signal that has ended ends a late loop`() async {
     input.finish()
     for await _ in input.signal.values() { Issue.record("a value after the end") }
   }
 
-  @Test func aLoopThatWaitsIsToldTheEnd() async {
+  @Test func `a loop that waits receives the end`() async {
     let input = input
     let (begun, feed) = AsyncStream<Void>.makeStream()
     let loop = Task {
@@ -55,7 +58,7 @@ import Testing
     #expect(await loop.value == nil)
   }
 
-  @Test func cancellationEndsTheLoopAndReleasesTheSignal() async {
+  @Test func `cancellation ends the loop and releases the signal`() async {
     weak var signal: Signal<Int>?
     let (begun, feed) = AsyncStream<Void>.makeStream()
     let loop: Task<Int?, Never>
@@ -74,7 +77,7 @@ import Testing
     #expect(signal == nil)
   }
 
-  @Test func aCancelledIteratorReleasesTheSignalThoughItIsKept() async {
+  @Test func `a canceled iterator releases the signal even if it is kept`() async {
     let input = input
     let isReleased = await Task {
       weak var signal: Signal<Int>?
@@ -91,7 +94,7 @@ import Testing
     #expect(isReleased)
   }
 
-  @Test func anIteratorThatIsLetGoReleasesTheSignal() async {
+  @Test func `an iterator that is released releases the signal`() async {
     weak var signal: Signal<Int>?
     do {
       let made = input.signal.map { $0 }
@@ -105,7 +108,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct SignalOfAsyncSequenceTests {
-  @Test func itBringsWhatTheSequenceBringsAndEndsWithIt() async {
+  @Test func `a signal sends the elements of its sequence and ends with it`() async {
     let (stream, feed) = AsyncStream<Int>.makeStream()
     for value in 1...3 { feed.yield(value) }
     feed.finish()
@@ -116,7 +119,8 @@ import Testing
     #expect(values == [10, 20, 30])
   }
 
-  @Test func nothingIsLostBeforeTheFirstObserverWhateverIsMadeOfIt() async {
+  @Test
+  func `nothing is lost before the first observer, whatever is derived from the signal`() async {
     let streams = (0..<2).map { _ in
       AsyncStream<Int> { feed in
         for value in 1...3 { feed.yield(value) }
@@ -138,7 +142,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func itIsIteratedOnceHoweverManyObserve() async {
+  @Test func `a sequence is iterated once, however many observers there are`() async {
     let made = Log<Int>()
     struct Counted: AsyncSequence, Sendable {
       typealias Failure = Never
@@ -157,7 +161,7 @@ import Testing
     #expect(made.value == [1])
   }
 
-  @Test(.timeLimit(.minutes(10))) func aSequenceThatHasEndedIsReleased() async throws {
+  @Test(.timeLimit(.minutes(10))) func `a sequence that has ended is released`() async {
     struct Holding: AsyncSequence, Sendable {
       typealias Failure = Never
       let token: Token
@@ -179,7 +183,7 @@ import Testing
     withExtendedLifetime(signal) {}
   }
 
-  @Test func lettingItGoCancelsTheSequence() async {
+  @Test func `releasing the observation cancels the sequence`() async {
     let (ended, end) = AsyncStream<Void>.makeStream()
     let (stream, feed) = AsyncStream<Int>.makeStream()
     feed.onTermination = { _ in end.finish() }
@@ -190,7 +194,7 @@ import Testing
     for await _ in ended {}
   }
 
-  @Test func thereAndBackNothingChanges() async throws {
+  @Test func `a signal that becomes a sequence and a signal again is the same`() async {
     let input = SignalInput<Int>()
     let back = Signal(input.signal.values(policy: .everything))
     var values = back.values(policy: .everything).makeAsyncIterator()
@@ -206,7 +210,7 @@ import Testing
 }
 
 @Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct AsyncSequenceConcurrencyTests {
-  @Test func valuesOfManyThreadsReachTheLoopAndThenTheEnd() async {
+  @Test func `values of many threads reach the loop, and then the end does`() async {
     let input = SignalInput<Int>()
     let iterator = input.signal.values(policy: .everything)
     let (begun, feed) = AsyncStream<Void>.makeStream()
@@ -231,7 +235,7 @@ import Testing
     }
   }
 
-  @Test func cancellingWhileValuesComeEndsTheLoop() async {
+  @Test func `canceling while values arrive ends the loop`() async {
     for _ in 0..<50 {
       let input = SignalInput<Int>()
       let loop = Task {

@@ -106,20 +106,20 @@ import Testing
     }
   }
 
-  @Test func mergeOfAllShortLines() throws {
+  @Test func `merge equals its model for all short lines`() throws {
     try checkAll({ $0.merge(with: $1) }, { $0.merge($1) })
   }
 
-  @Test func combineLatestOfAllShortLines() throws {
+  @Test func `combineLatest equals its model for all short lines`() throws {
     try checkAll({ $0.combineLatest($1).map { $0 + $1 } }, { $0.combineLatest($1) })
   }
 
-  @Test func zipOfAllShortLines() throws {
+  @Test func `zip equals its model for all short lines`() throws {
     try checkAll({ $0.zip($1).map { $0 + $1 } }, { $0.zip($1) })
   }
 
   /// The same in one domain, with one event at each tick.
-  @Test func inOneDomainTheSamePairsCome() throws {
+  @Test func `the same pairs are sent in one domain`() throws {
     for line in Self.lines(4) {
       for choice in 0..<16 {
         // The bits of the choice send each value of the root to one input or the other.

@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func observersAreToldTheEndOnceAndNothingAfterIt() {
+  @Test func `observers receive the end once, and nothing after it`() {
     let observations = [observe(input.signal, as: "a"), observe(input.signal, as: "b")]
     input.send(1)
     input.finish()
@@ -29,7 +29,7 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
-  @Test func aLateObserverIsToldTheEnd() {
+  @Test func `a late observer receives the end`() {
     input.send(1)
     input.finish()
     let observation = observe(input.signal)
@@ -37,7 +37,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func aLateObserverOfASignalWithMemoryIsToldTheNewestValueAndTheEnd() {
+  @Test func `a late observer of a signal with memory receives the latest value and the end`() {
     let node = Node(domain: Domain(), state: SignalValue(1))
     let signal = Signal<Int>(node)
     let derived = signal.map { $0 * 10 }
@@ -50,13 +50,13 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
-  @Test func theEndPassesThroughOperators() throws {
+  @Test func `the end passes through operators`() throws {
     let marbles = Marbles()
     let letters = marbles.input("-ab(c|)")
     try marbles.check(letters.filter { $0 != "b" }.map { $0.uppercased() }, "-A-(C|)")
   }
 
-  @Test func whatObserversCapturedIsReleasedByTheEnd() {
+  @Test func `the end releases values that observers captured`() {
     weak var weakToken: Token?
     let observations: [Disposable]
     do {
@@ -77,7 +77,7 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
-  @Test func whatALateObserverCapturedIsReleasedByTheEnd() {
+  @Test func `the end releases values that a late observer captured`() {
     input.finish()
     weak var weakToken: Token?
     let observation: Disposable
@@ -90,7 +90,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func whatAnOperatorCapturedIsReleasedByTheEnd() {
+  @Test func `the end releases values that an operator captured`() {
     weak var weakToken: Token?
     let derived: Signal<Int>
     do {
@@ -120,7 +120,7 @@ import Testing
   // MARK: Elsewhere
 
   @Test(arguments: [DeliveryPolicy.coalesce, .everything, .bounded(2)])
-  func theEndComesElsewhereAfterTheLastValue(policy: DeliveryPolicy) {
+  func `a scheduled observer receives the end after the last value`(policy: DeliveryPolicy) {
     let (log, work) = (log, HeldWork())
     weak var weakToken: Token?
     let observation: Disposable
@@ -148,7 +148,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func disposedElsewhereByItsLastValueItIsNotToldTheEnd() {
+  @Test func `a scheduled observer disposed in its last value does not receive the end`() {
     let (log, work) = (log, HeldWork())
     let slot = Locked<Disposable?>(nil)
     let observation = input.signal.observe(on: work.scheduler) { value in
@@ -164,7 +164,7 @@ import Testing
     #expect(log.value == ["1"])
   }
 
-  @Test func disposedBeforeItsTurnItIsNotToldTheEnd() {
+  @Test func `a scheduled observer disposed before its turn does not receive the end`() {
     let (log, work) = (log, HeldWork())
     let observation = input.signal.observe(on: work.scheduler) { _ in
     } onCompletion: {
@@ -178,7 +178,7 @@ import Testing
 
   // MARK: Rules T2 and T6
 
-  @Test func anEndInsideAnObserverFollowsWhenAllHaveHadTheValue() {
+  @Test func `an end inside an observer follows after all observers have received the value`() {
     let (input, log) = (input, log)
     let observations = [
       input.signal.observe { value in
@@ -195,7 +195,7 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
-  @Test func anObserverThatCameInsideTheEndIsToldTheEndOnce() {
+  @Test func `an observer created inside the end receives the end once`() {
     let (input, log) = (input, log)
     let bag = DisposeBag()
     input.signal.observe { _ in
@@ -210,7 +210,7 @@ import Testing
     #expect(log.value == ["late", "first"])
   }
 
-  @Test func whoIsDisposedByAnEarlierObserverIsNotToldTheEnd() {
+  @Test func `an observer that an earlier one disposes of does not receive the end`() {
     let log = log
     let slot = Locked<Disposable?>(nil)
     let first = input.signal.observe { _ in
@@ -224,7 +224,7 @@ import Testing
     withExtendedLifetime(first) {}
   }
 
-  @Test func disposingAfterTheEndDoesNothing() {
+  @Test func `disposing after the end does nothing`() {
     let observation = observe(input.signal)
     input.finish()
     observation.dispose()
@@ -254,7 +254,7 @@ import Testing
   }
 
   @Test(arguments: [PausePoint.joined, .caughtUp])
-  func anObserverThatIsJoiningWhenTheEndComesIsToldIt(point: PausePoint) throws {
+  func `an observer that joins when the signal ends receives the end`(point: PausePoint) throws {
     let node = makeNode()
     let (signal, slot) = (Signal<Int>(node), DisposeBag())
     let pause = control.arm(point)
@@ -268,7 +268,7 @@ import Testing
     slot.dispose()
   }
 
-  @Test func anObserverDisposedWhileTheEndIsPublishedIsNotToldIt() throws {
+  @Test func `an observer disposed while the end is published does not receive it`() throws {
     let node = makeNode()
     let (observation, other) = (observe(Signal<Int>(node)), observe(Signal<Int>(node)))
     let pause = control.arm(.published)
@@ -282,7 +282,7 @@ import Testing
   }
 
   @Test(arguments: [PausePoint.published, .delivered])
-  func anObserverMayComeAndGoWhileTheEndIsTold(point: PausePoint) throws {
+  func `an observer may come and go while the end is delivered`(point: PausePoint) throws {
     let node = makeNode()
     let observation = observe(Signal<Int>(node))
     let pause = control.arm(point)
@@ -304,7 +304,7 @@ import Testing
     #expect(log.value.sorted() == ["1", "1", "end", "end"])
   }
 
-  @Test func anOperatorMadeWhileTheEndIsPublishedEndsToo() throws {
+  @Test func `an operator created while the end is published ends, too`() throws {
     for point in [PausePoint.committed, .published, .delivered] {
       let node = makeNode()
       let (signal, log) = (Signal<Int>(node), Log<String>())
@@ -323,7 +323,7 @@ import Testing
     }
   }
 
-  @Test func anOperatorThatIsJoiningWhenTheEndComesEndsToo() throws {
+  @Test func `an operator that joins when the signal ends also ends`() throws {
     let node = makeNode()
     let (signal, log) = (Signal<Int>(node), log)
     let pause = control.arm(.caughtUp)
@@ -345,7 +345,7 @@ import Testing
 
   // MARK: Many threads
 
-  @Test func eachObserverIsToldTheEndOnceWhateverComesAtTheSameTime() {
+  @Test func `each observer receives the end once, whatever happens at the same time`() {
     for _ in 0..<100 {
       let input = SignalInput<Int>()
       let derived = input.signal.map { $0 }
@@ -371,7 +371,7 @@ import Testing
     }
   }
 
-  @Test func endingWhileManyDisposeReleasesAll() {
+  @Test func `ending while many threads dispose releases everything`() {
     for _ in 0..<100 {
       let input = SignalInput<Int>()
       weak var weakToken: Token?

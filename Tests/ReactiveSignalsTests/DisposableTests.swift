@@ -11,7 +11,7 @@ import Testing
 
   // MARK: Rule T6
 
-  @Test func nothingIsCalledAfterDispose() {
+  @Test func `nothing is called after dispose`() {
     let log = Log<Int>()
     let observation = input.signal.observe { log.append($0) }
     input.send(1)
@@ -21,7 +21,7 @@ import Testing
     #expect(log.value == [1])
   }
 
-  @Test func lettingItGoDisposes() {
+  @Test func `releasing an observation disposes of it`() {
     let log = Log<Int>()
     do {
       let observation = input.signal.observe { log.append($0) }
@@ -32,7 +32,7 @@ import Testing
     #expect(log.value == [1])
   }
 
-  @Test func disposedInsideAnObserverItIsExact() {
+  @Test func `dispose inside an observer takes effect immediately`() {
     let log = Log<String>()
     let later = Locked<Disposable?>(nil)
     let own = Locked<Disposable?>(nil)
@@ -50,7 +50,7 @@ import Testing
     #expect(log.value == ["a1"])
   }
 
-  @Test func whatTheObserverCapturedIsReleasedByDispose() {
+  @Test func `dispose releases values that the observer captured`() {
     weak var weakToken: Token?
     let observation: Disposable
     do {
@@ -64,7 +64,7 @@ import Testing
     #expect(weakToken == nil)
   }
 
-  @Test func whatTheObserverCapturedIsReleasedAtTheEndOfTheRound() {
+  @Test func `values that the observer captured are released at the end of the pass`() {
     let input = input
     let slot = Locked<Disposable?>(nil)
     weak var weakToken: Token?
@@ -81,7 +81,7 @@ import Testing
     #expect(weakToken == nil)
   }
 
-  @Test func disposeDoesNotWaitForACallOfAnotherThreadAndItIsTheLast() {
+  @Test func `dispose does not wait for a call of another thread, and that call is the last`() {
     let (input, log) = (input, Log<Int>())
     let (isInside, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let observation = input.signal.observe { value in
@@ -99,7 +99,7 @@ import Testing
     #expect(log.value == [1])
   }
 
-  @Test func disposeAndWaitWaitsForTheCallOfAnotherThread() {
+  @Test func `disposeAndWait waits for the call of another thread`() {
     let (input, log) = (input, Log<Int>())
     let (isInside, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let observation = input.signal.observe { value in
@@ -119,7 +119,7 @@ import Testing
     #expect(log.value == [1, 100])
   }
 
-  @Test func disposeAndWaitInsideTheObserverReturnsAtOnce() {
+  @Test func `disposeAndWait inside the observer returns immediately`() {
     let (input, log) = (input, Log<Int>())
     let slot = Locked<Disposable?>(nil)
     let observation = input.signal.observe { value in
@@ -132,7 +132,7 @@ import Testing
     #expect(log.value == [1])
   }
 
-  @Test func disposeAndWaitWaitsForAScheduledCallToo() {
+  @Test func `disposeAndWait waits for a scheduled call, too`() {
     let (input, log) = (input, Log<Int>())
     let (isInside, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let observation = input.signal.observe(on: .queue(DispatchQueue(label: "calls"))) { value in
@@ -151,7 +151,7 @@ import Testing
     #expect(log.value == [1, 100])
   }
 
-  @Test func disposingWhileManySendNeverCallsAfterwards() {
+  @Test func `no observer is called after it is disposed while many threads send`() {
     let input = input
     let late = Atomic<Int>(0)
     onThreads(4) { thread in
@@ -173,7 +173,7 @@ import Testing
 
   // MARK: Closures and bags
 
-  @Test func aClosureIsCalledOnceHoweverManyDispose() {
+  @Test func `a closure is called once, however many threads dispose`() {
     let calls = Atomic<Int>(0)
     do {
       let disposable = Disposable { calls.add(1, ordering: .relaxed) }
@@ -183,7 +183,7 @@ import Testing
     #expect(calls.load(ordering: .relaxed) == 1)
   }
 
-  @Test func aBagDisposesWhatItHoldsAndCanBeUsedOn() {
+  @Test func `a bag disposes of its contents and can still be used`() {
     let log = Log<Int>()
     var bag: DisposeBag? = DisposeBag()
     bag?.add(Disposable { log.append(1) })
@@ -196,7 +196,7 @@ import Testing
     #expect(log.value == [1, 2, 3])
   }
 
-  @Test func aBagLetsGoOfWhatIsDisposedAlready() {
+  @Test func `a bag releases disposables that are already disposed`() {
     let bag = DisposeBag()
     weak var weakFirst: Disposable?
     do {
@@ -209,7 +209,7 @@ import Testing
     #expect(weakFirst == nil)
   }
 
-  @Test func aBagMayBeDisposedInsideAnObserver() {
+  @Test func `a bag may be disposed inside an observer`() {
     let (input, log, bag) = (input, Log<Int>(), DisposeBag())
     for _ in 0..<3 {
       input.signal.observe { value in

@@ -15,7 +15,9 @@ import Testing
   // MARK: Rule T2
 
   @Test(arguments: OperatorCase.all)
-  func aValueSentInsideAnObserverIsDeliveredWhenAllHaveHadThePresentOne(_ operation: OperatorCase) {
+  func `a value sent inside an observer follows after all have received the current one`(
+    _ operation: OperatorCase
+  ) {
     let (input, log) = (input, log)
     let signal = operation.make(input.signal) {}
     let observations = [
@@ -33,7 +35,9 @@ import Testing
   }
 
   @Test(arguments: OperatorCase.all)
-  func theEndInsideAnObserverFollowsWhenAllHaveHadTheValue(_ operation: OperatorCase) {
+  func `an end inside an observer follows after all observers have received the value`(
+    _ operation: OperatorCase
+  ) {
     let (input, log) = (input, log)
     // Some operators have an input of their own, which does not end.
     let signal = operation.make(input.signal) {}
@@ -55,7 +59,7 @@ import Testing
   // MARK: Rule T6
 
   @Test(arguments: OperatorCase.all)
-  func nothingIsCalledAfterDispose(_ operation: OperatorCase) {
+  func `nothing is called after dispose`(_ operation: OperatorCase) {
     let log = log
     let signal = operation.make(input.signal) {}
     let observation = signal.observe {
@@ -71,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: OperatorCase.all)
-  func disposedInsideAnObserverItIsExact(_ operation: OperatorCase) {
+  func `dispose inside an observer takes effect immediately`(_ operation: OperatorCase) {
     let (input, log) = (input, log)
     let signal = operation.make(input.signal) {}
     let slots = Locked<[Disposable]>([])
@@ -88,7 +92,7 @@ import Testing
   }
 
   @Test(arguments: OperatorCase.all)
-  func whatWasDisposedIsReleased(_ operation: OperatorCase) {
+  func `a disposed operator is released with its captured values`(_ operation: OperatorCase) {
     weak var captured: Token?
     weak var signal: Signal<Int>?
     weak var node: Node?
@@ -108,7 +112,7 @@ import Testing
   }
 
   @Test(arguments: OperatorCase.all)
-  func anObservationKeepsAllThatItComesFromAlive(_ operation: OperatorCase) {
+  func `an observation keeps its whole upstream alive`(_ operation: OperatorCase) {
     let log = log
     let observation = operation.make(input.signal.map { $0 }) {}.map { $0 }
       .observe { log.append("\($0)") }
@@ -122,7 +126,7 @@ import Testing
   // MARK: Rule T8
 
   @Test(arguments: OperatorCase.all)
-  func noLockIsHeldWhileUserCodeRuns(_ operation: OperatorCase) {
+  func `no lock is held while user code runs`(_ operation: OperatorCase) {
     let (input, log) = (input, log)
     let slot = Locked<Signal<Int>?>(nil)
     // If a lock were held, each of these would wait forever, here or on another thread.
@@ -177,7 +181,7 @@ import Testing
   ]
 
   @Test(arguments: chains.indices)
-  func noLockIsHeldWhileValuesAreReleased(chain: Int) {
+  func `no lock is held while values are released`(chain: Int) {
     let (property, log) = (Property(Value()), Log<Int>())
     let signal = Self.chains[chain](property.signal)
     let observation = signal.observe { _ in }
@@ -216,7 +220,7 @@ import Testing
   ]
 
   @Test(arguments: forgetful.indices)
-  func aValueIsReleasedWhenAllHaveHadIt(chain: Int) {
+  func `a value is released after all observers have received it`(chain: Int) {
     let input = SignalInput<Token>()
     let signal = Self.forgetful[chain](input.signal)
     let observation = signal.observe { _ in }
@@ -230,7 +234,7 @@ import Testing
     withExtendedLifetime((signal, observation)) {}
   }
 
-  @Test func aChainOfTenOperatorsRetainsNothingWhenItIsDisposed() {
+  @Test func `a chain of ten operators retains nothing after it is disposed`() {
     let (property, log) = (Property(0), Log<Int>())
     weak var captured: Token?
     var nodes: [() -> Node?] = []
@@ -259,7 +263,7 @@ import Testing
   // MARK: Many operators
 
   /// Each step doubles the number of paths, so visiting each path would take forever.
-  @Test func observingGoesOnceThroughWhatIsReachedByManyWays() {
+  @Test func `observing visits a node only once, even if many paths lead to it`() {
     let (property, log) = (Property(1), Log<Int>())
     var signal = property.signal
     for _ in 0..<60 { signal = signal.combineLatest(signal).map { max($0, $1) } }
@@ -272,7 +276,9 @@ import Testing
   // MARK: Sharing
 
   @Test(arguments: OperatorCase.all)
-  func theClosureRunsOnceForEachValueHoweverManyObserve(_ operation: OperatorCase) {
+  func `a closure runs once for each value, however many observers there are`(
+    _ operation: OperatorCase
+  ) {
     let calls = Atomic<Int>(0)
     let alone = Atomic<Int>(0)
     let signals = [
@@ -290,7 +296,7 @@ import Testing
 @Suite(.tags(.concurrency)) struct OperatorConcurrencyTests {
   // MARK: Rule T7
 
-  @Test func anOperatorThatTurnsLiveWhileARoundIsComputedIsPartOfIt() throws {
+  @Test func `an operator that becomes live while a pass is computed is part of the pass`() throws {
     let (control, log) = (PauseControl(), Log<Int>())
     let property = Property(1, pauseHook: control.hook)
     let first = property.signal.map { $0 }
@@ -323,7 +329,7 @@ import Testing
   // MARK: Rule T3
 
   @Test(arguments: OperatorCase.all)
-  func valuesOfManyThreadsComeInOneOrderToAllObservers(_ operation: OperatorCase) {
+  func `values of many threads reach all observers in one order`(_ operation: OperatorCase) {
     let input = SignalInput<Int>()
     let signal = operation.make(input.signal) {}
     let logs = (0..<3).map { _ in Log<Int>() }
@@ -351,7 +357,7 @@ import Testing
   }
 
   @Test(arguments: OperatorCase.all)
-  func makingObservingAndDisposingWhileValuesComeIsSafe(_ operation: OperatorCase) {
+  func `creating, observing and disposing while values arrive is safe`(_ operation: OperatorCase) {
     let property = Property(0)
     weak var captured: Token?
     do {
@@ -377,7 +383,7 @@ import Testing
     #expect(captured == nil)
   }
 
-  @Test func mergingWhatManyThreadsSendLosesNothing() {
+  @Test func `merging the values of many threads loses nothing`() {
     let inputs = (0..<4).map { _ in SignalInput<Int>() }
     let signals = inputs.map(\.signal)
     let merged = signals[0].merge(with: signals[1], signals[2], signals[3])
@@ -402,7 +408,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func theLastOfCombinedPairsIsThatOfTheNewest() {
+  @Test func `the last combined pair has the latest values`() {
     for _ in 0..<50 {
       let (one, other) = (Property(0), Property(0))
       let pairs = one.signal.combineLatest(other.signal)
@@ -420,7 +426,7 @@ import Testing
     }
   }
 
-  @Test func aDiamondNeverShowsValuesOfTwoCommits() {
+  @Test func `a diamond never shows values of two commits`() {
     let property = Property(0)
     let pairs = property.signal.map { $0 * 2 }.combineLatest(property.signal.map { $0 * 3 })
     let log = Log<Bool>()

@@ -4,7 +4,7 @@ import TestTags
 import Testing
 
 @Suite(.tags(.concurrency)) struct PropertyTests {
-  @Test func anObserverIsToldThePresentValueAndThenEachThatIsSet() {
+  @Test func `an observer receives the current value, and then each value that is set`() {
     let property = Property("Ada")
     let log = Log<String>()
     let observation = property.observe { log.append($0) }
@@ -15,7 +15,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func aValueSetInsideAnObserverIsSeenAtOnceAndToldLater() {
+  @Test func `a value set inside an observer is visible immediately and delivered later`() {
     let property = Property(0)
     let log = Log<String>()
     let observations = [
@@ -33,13 +33,13 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
-  @Test func modifyingOnManyThreadsLosesNothing() {
+  @Test func `modifying on many threads loses nothing`() {
     let property = Property(0)
     onThreads(4) { _ in for _ in 0..<1000 { property.modify { $0 += 1 } } }
     #expect(property.value == 4000)
   }
 
-  @Test func aBodyThatThrowsChangesAndTellsNothing() {
+  @Test func `a body that throws changes nothing and sends nothing`() {
     struct Refused: Error {}
     let property = Property([1])
     let log = Log<[Int]>()
@@ -56,7 +56,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func whatABodyThatThrowsLetsGoMaySetTheProperty() async {
+  @Test func `a value that a throwing body releases may set the property`() async {
     await #expect(processExitsWith: .success) {
       struct Refused: Error {}
       final class Value: Sendable {
@@ -74,14 +74,14 @@ import Testing
     }
   }
 
-  @Test func settingItInsideItsOwnModifyTraps() async {
+  @Test func `setting a property inside its own modify traps`() async {
     await #expect(processExitsWith: .failure) {
       let property = Property(0)
       property.modify { _ in property.value = 1 }
     }
   }
 
-  @Test func anObservationKeepsThePropertyAlive() {
+  @Test func `an observation keeps the property alive`() {
     let log = Log<Int>()
     weak var weakProperty: Property<Int>?
     var observation: Disposable?
@@ -95,7 +95,7 @@ import Testing
     #expect(weakProperty == nil)
   }
 
-  @Test func aReplacedValueIsReleased() {
+  @Test func `a replaced value is released`() {
     let property = Property(Token())
     weak let first = property.value
     let observation = property.observe { _ in }

@@ -20,7 +20,7 @@ import Testing
 
   // MARK: map
 
-  @Test func aMappedPropertyIsReadableAtOnceAndFollows() {
+  @Test func `a mapped property can be read immediately and follows its property`() {
     let property = Property(2)
     let (squared, log) = (property.map { $0 * $0 }, Log<Int>())
     #expect(squared.value == 4)
@@ -33,7 +33,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func aMappedPropertyIsRightWhileValuesAreOnTheirWay() {
+  @Test func `a mapped property is correct while values are being delivered`() {
     let property = Property(0)
     let doubled = property.map { $0 * 2 }.map { $0 }
     let log = Log<[Int]>()
@@ -50,7 +50,7 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
-  @Test func readingAMappedPropertyDoesNotTransformAgain() {
+  @Test func `reading a mapped property does not transform again`() {
     let calls = Log<Int>()
     let property = Property(1)
     let mapped = property.map { value in
@@ -63,7 +63,7 @@ import Testing
     #expect(calls.value == [1, 2])
   }
 
-  @Test func aViewKeepsWhatItShowsAlive() {
+  @Test func `a view keeps its property alive`() {
     weak var property: Property<Int>?
     do {
       let made = Property(1)
@@ -77,7 +77,7 @@ import Testing
 
   // MARK: Projections
 
-  @Test func whatIsSetInAProjectionGoesToTheWhole() {
+  @Test func `a value set in a projection is set in the whole`() {
     let city = person.projection(\.address.city)
     #expect(city.value == "London")
     city.value = "Turin"
@@ -87,7 +87,7 @@ import Testing
     #expect(city.readOnly.value == "urin")
   }
 
-  @Test func aProjectionIsToldOfEachValueOfTheWhole() {
+  @Test func `a projection sends a value for each value of the whole`() {
     let (all, distinct) = (Log<String>(), Log<String>())
     let name = person.projection(\.name)
     let observations = [
@@ -101,7 +101,7 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
-  @Test func aBodyThatThrowsChangesNothing() {
+  @Test func `a body that throws changes nothing`() {
     struct Refused: Error {}
     let name = person.projection(\.name)
     #expect(throws: Refused.self) {
@@ -113,7 +113,7 @@ import Testing
     #expect(person.value == Person())
   }
 
-  @Test func aProjectionSetInsideAnObserverIsDeliveredLater() {
+  @Test func `a projection set inside an observer is delivered later`() {
     let (name, person, log) = (person.projection(\.name), person, Log<String>())
     let observations = [
       name.observe { value in
@@ -141,7 +141,7 @@ import Testing
     var text = ""
   }
 
-  @Test func aPropertyFollowsUntilTheBindingIsDisposed() {
+  @Test func `a property follows another one until the binding is disposed`() {
     let (source, target) = (Property(1), Property(0))
     let binding = source.bind(to: target)
     #expect(target.value == 1)
@@ -152,14 +152,14 @@ import Testing
     #expect(target.value == 2)
   }
 
-  @Test func aPropertyThatIsToFollowItselfTraps() async {
+  @Test func `binding a property to itself traps`() async {
     await #expect(processExitsWith: .failure) {
       let property = Property(1)
       _ = property.readOnly.bind(to: property)
     }
   }
 
-  @Test func aPartOfAPropertyFollows() {
+  @Test func `a part of a property can follow a signal`() {
     let input = SignalInput<String>()
     let binding = input.bind(to: person.projection(\.address.city))
     input.send("Turin")
@@ -167,14 +167,14 @@ import Testing
     withExtendedLifetime(binding) {}
   }
 
-  @Test func aClosureIsGivenTheValues() {
+  @Test func `a bound closure receives the values`() {
     let log = Log<Int>()
     let binding = Property(1).map { $0 + 1 }.bind(to: { log.append($0) })
     #expect(log.value == [2])
     withExtendedLifetime(binding) {}
   }
 
-  @Test func aKeyPathOfAnObjectIsWrittenAsLongAsThatLives() {
+  @Test func `a key path of an object is written as long as the object lives`() {
     let input = SignalInput<String>()
     weak var weakLabel: Label?
     let binding: Disposable
@@ -190,7 +190,7 @@ import Testing
     withExtendedLifetime(binding) {}
   }
 
-  @Test func aTargetIsNotKeptAlive() {
+  @Test func `a binding does not keep its target alive`() {
     let source = Property("a")
     weak var weakTarget: Property<String>?
     weak var weakWhole: Property<Person>?
@@ -207,7 +207,7 @@ import Testing
     withExtendedLifetime(bindings) {}
   }
 
-  @Test @MainActor func aKeyPathOfAViewIsWrittenOnTheMainActor() async throws {
+  @Test @MainActor func `a key path of a view is written on the main actor`() async {
     let (property, view) = (Property("a"), View())
     let binding = property.bind(onMainActor: \View.text, of: view)
     try await wait(for: "the first text") { view.text == "a" }
@@ -218,7 +218,7 @@ import Testing
 }
 
 @Suite(.tags(.concurrency)) struct PropertyViewConcurrencyTests {
-  @Test func aMappedPropertyNeverFallsBackOrBehind() {
+  @Test func `a mapped property never goes back and never falls behind`() {
     let property = Property(0)
     let doubled = property.map { $0 * 2 }
     let failures = Atomic<Int>(0)
@@ -239,7 +239,7 @@ import Testing
     #expect(doubled.value == 2000)
   }
 
-  @Test func projectionsSetOnManyThreadsLoseNothing() {
+  @Test func `projections set on many threads lose nothing`() {
     struct Counts: Sendable {
       var one = 0
       var other = 0

@@ -12,7 +12,7 @@ import Testing
     (DeliveryPolicy.coalesce, [50, -1]), (.everything, [10, 20, 30, 40, 50, -1]),
     (.bounded(3), [10, 20, 50, -1]),
   ])
-  func valuesAreBroughtElsewhereByThePolicy(policy: DeliveryPolicy, told: [Int]) {
+  func `values are sent on the scheduler by the policy`(policy: DeliveryPolicy, told: [Int]) {
     let log = Log<Int>()
     let observation = input.signal.receive(on: work.scheduler, policy: policy).map { $0 * 10 }
       .observe {
@@ -28,7 +28,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func aPropertyRemembersWhatWasBroughtLast() {
+  @Test func `a received property remembers the last value that was sent`() {
     let property = Property(1)
     let signal = property.signal.receive(on: work.scheduler)
     let log = Log<Int>()
@@ -42,7 +42,7 @@ import Testing
     withExtendedLifetime([early, late]) {}
   }
 
-  @Test func onTheMainActorOperatorsRunThereToo() async {
+  @Test func `operators of a signal on the main actor run there, too`() async {
     let signal = input.signal.receive(on: .mainActor, policy: .everything).map { value in
       MainActor.assumeIsolated { value * 10 }
     }
@@ -53,7 +53,7 @@ import Testing
     #expect(values == [10, 20, 30])
   }
 
-  @Test func whatWaitsIsDroppedAndReleasedWhenItIsLetGo() {
+  @Test func `releasing the observation drops and releases pending values`() {
     weak var captured: Token?
     let log = Log<Int>()
     do {

@@ -27,20 +27,20 @@ private struct Latest: Mergeable {
     return log
   }
 
-  @Test func ofWhatWaitsTheLatestIsDeliveredByDefault() {
+  @Test func `only the latest pending value is delivered by default`() {
     #expect(told(.coalesce).value == [5])
   }
 
-  @Test func everythingIsDeliveredWhereThatWasAskedFor() {
+  @Test func `the everything policy delivers each value`() {
     #expect(told(.everything).value == [1, 2, 3, 4, 5])
   }
 
-  @Test func boundedKeepsTheOldestAndMergesTheRest() {
+  @Test func `the bounded policy keeps the oldest values and merges the rest`() {
     #expect(told(.bounded(3)).value == [1, 2, 5])
     #expect(told(.bounded(0)).value == [5])
   }
 
-  @Test func onePieceOfWorkIsWithTheSchedulerAtATime() {
+  @Test func `the scheduler has one piece of work at a time`() {
     let log = Log<Int>()
     let (input, work) = (input, work)
     let observation = input.signal.observe(on: work.scheduler) { value in
@@ -58,7 +58,7 @@ private struct Latest: Mergeable {
     withExtendedLifetime(observation) {}
   }
 
-  @Test func whatWaitsIsDroppedByDispose() {
+  @Test func `dispose drops pending values`() {
     let log = Log<Int>()
     let observation = input.signal.observe(on: work.scheduler) { log.append($0) }
     input.send(1)
@@ -67,7 +67,7 @@ private struct Latest: Mergeable {
     #expect(log.value == [])
   }
 
-  @Test func disposedInsideItselfTheRestOfItsTurnIsDropped() {
+  @Test func `an observer that disposes of itself receives no more values in its turn`() {
     let log = Log<Int>()
     let slot = Locked<Disposable?>(nil)
     let observation = input.signal.observe(on: work.scheduler, policy: .everything) { value in
@@ -80,7 +80,7 @@ private struct Latest: Mergeable {
     #expect(log.value == [1, 2])
   }
 
-  @Test func aSlowObserverHoldsNobodyElseUp() {
+  @Test func `a slow observer delays no other observer`() {
     let log = Log<Int>()
     let (isInside, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let slow = input.signal.observe(on: .queue(DispatchQueue(label: "slow"))) { _ in
@@ -98,7 +98,7 @@ private struct Latest: Mergeable {
     withExtendedLifetime(fast) {}
   }
 
-  @Test func onAConcurrentQueueTheOrderStaysAndNoCallsOverlap() {
+  @Test func `calls on a concurrent queue are in order and do not overlap`() {
     let log = Log<Int>()
     let isInside = Atomic<Int>(0)
     let overlaps = Atomic<Int>(0)
@@ -117,7 +117,7 @@ private struct Latest: Mergeable {
     withExtendedLifetime(observation) {}
   }
 
-  @Test func aSchedulerThatCallsAtOnceIsLegalAlsoReentrantly() {
+  @Test func `a scheduler may run work immediately, also reentrantly`() {
     let log = Log<Int>()
     let input = input
     let observation = input.signal.observe(on: Scheduler { $0() }, policy: .everything) { value in
@@ -129,7 +129,7 @@ private struct Latest: Mergeable {
     withExtendedLifetime(observation) {}
   }
 
-  @Test func theMainActorIsCalledOnTheMainActor() async {
+  @Test func `an observer on the main actor is called on the main actor`() async {
     let property = Property(1)
     let (values, feed) = AsyncStream<Int>.makeStream()
     let observation = property.observe(on: .mainActor, policy: .everything) { value in
@@ -145,7 +145,7 @@ private struct Latest: Mergeable {
     withExtendedLifetime(observation) {}
   }
 
-  @Test func settledWaitsUntilWhatWaitsIsDelivered() async {
+  @Test func `settled waits until pending values are delivered`() async {
     let (log, work) = (Log<Int>(), work)
     let mailbox = Mailbox<Latest>(
       on: { job in Task { job() } }, policy: .everything

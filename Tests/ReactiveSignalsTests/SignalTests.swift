@@ -9,7 +9,7 @@ import Testing
 @Suite(.tags(.concurrency)) struct SignalTests {
   private let input = SignalInput<Int>()
 
-  @Test func observersAreCalledInTheOrderOfTheirSubscription() {
+  @Test func `observers are called in the order of their subscription`() {
     let log = Log<String>()
     let observations = ["a", "b", "c"].map { name in
       input.signal.observe { log.append("\(name)\($0)") }
@@ -20,7 +20,7 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
-  @Test func aLateObserverIsToldNothingOfTheValuesBefore() {
+  @Test func `a late observer does not receive earlier values`() {
     input.send(1)
     let log = Log<Int>()
     let observation = input.signal.observe { log.append($0) }
@@ -30,7 +30,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func mapAndFilterRunOncePerValueHoweverManyObserve() {
+  @Test func `map and filter run once for each value, however many observers there are`() {
     let calls = Atomic<Int>(0)
     let even = input.signal
       .map { value in
@@ -47,7 +47,7 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
-  @Test func removeDuplicatesLeavesOutWhatFollowsItsEqual() {
+  @Test func `removeDuplicates leaves out a value that equals the previous one`() {
     let log = Log<Int>()
     let observation = input.signal.removeDuplicates().observe { log.append($0) }
     for value in [1, 1, 2, 2, 1] { input.send(value) }
@@ -55,7 +55,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func removeDuplicatesComparesWithWhatItSentLast() {
+  @Test func `removeDuplicates compares with the last value that it sent`() {
     let log = Log<Int>()
     let observation = input.signal.removeDuplicates { abs($0 - $1) < 3 }.observe { log.append($0) }
     for value in [1, 2, 3, 4, 5] { input.send(value) }
@@ -63,7 +63,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func aDerivedSignalOfAPropertyTellsItsNewestValueFirst() {
+  @Test func `a derived signal of a property sends its latest value first`() {
     let property = Property(3)
     let doubled = property.signal.map { $0 * 2 }
     property.value = 4
@@ -74,7 +74,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func aFilteredPropertyWithoutAPassingValueTellsNothingFirst() {
+  @Test func `a filtered property sends nothing first if its value does not pass`() {
     let property = Property(3)
     let log = Log<Int>()
     let observation = property.signal.filter { $0 % 2 == 0 }.observe { log.append($0) }
@@ -85,7 +85,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func removeDuplicatesOfAPropertyKnowsItsFirstValue() {
+  @Test func `removeDuplicates of a property compares with its first value`() {
     let property = Property(3)
     let distinct = property.signal.removeDuplicates()
     let log = Log<Int>()
@@ -98,7 +98,7 @@ import Testing
 
   // MARK: Rule T2
 
-  @Test func aValueSentInsideAnObserverFollowsWhenAllHaveHadThePresentOne() {
+  @Test func `a value sent inside an observer follows after all have received the current one`() {
     let log = Log<String>()
     let (signal, input) = (input.signal, input)
     let first = signal.observe { value in
@@ -115,7 +115,7 @@ import Testing
     withExtendedLifetime([first, second]) {}
   }
 
-  @Test func anotherDomainIsToldAtOnceInsideAnObserver() {
+  @Test func `a value sent in another domain inside an observer is delivered immediately`() {
     let other = SignalInput<Int>()
     let log = Log<String>()
     let observations = [
@@ -131,7 +131,7 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
-  @Test func subscribingInsideAnObserverTellsThePresentValueAtOnce() {
+  @Test func `an observer created inside an observer receives the current value immediately`() {
     let property = Property(0)
     let log = Log<String>()
     let bag = DisposeBag()
@@ -149,7 +149,7 @@ import Testing
 
   // MARK: Rule T3
 
-  @Test func valuesOfManyThreadsComeInOneOrderToAllObservers() {
+  @Test func `values of many threads reach all observers in one order`() {
     let input = input
     let isInside = Atomic<Int>(0)
     let overlaps = Atomic<Int>(0)
@@ -177,7 +177,7 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
-  @Test func anObserverThatComesInTheMiddleMissesNothing() {
+  @Test func `an observer that joins while values are sent misses nothing`() {
     let property = Property(0)
     let logs = Locked<[Log<Int>]>([])
     let bag = DisposeBag()

@@ -7,25 +7,25 @@ import Testing
 @Suite struct SwitchToLatestTests {
   private let marbles = Marbles()
 
-  @Test func theValuesOfTheNewestSignalAreBrought() throws {
+  @Test func `the values of the latest signal are sent`() throws {
     let (one, two) = (marbles.input("-a-b-c-d"), marbles.input("ABCDEFGH|"))
     let switched = marbles.input("-1--2--|").map { $0 == "1" ? one : two }.switchToLatest()
     // Inputs of one tick arrive in order of creation: a and E are before the switch.
     try marbles.check(switched, "---b-FGH|")
   }
 
-  @Test func itEndsWithTheNewestWhereThatEndsLast() throws {
+  @Test func `a switched signal ends with the latest signal if that ends last`() throws {
     let (one, two) = (marbles.input("--a|"), marbles.input("----b--c-|"))
     let switched = marbles.input("1--2-|").map { $0 == "1" ? one : two }.switchToLatest()
     try marbles.check(switched, "--a-b--c-|")
   }
 
-  @Test func itEndsAtOnceWhereNothingWasBrought() throws {
+  @Test func `a switched signal ends immediately if there was no signal`() throws {
     try marbles.check(
       marbles.input("--|").map { _ in SignalInput<Int>().signal }.switchToLatest(), "--|")
   }
 
-  @Test func aSignalWithMemoryTellsItsNewestValueWhenItIsSwitchedTo() {
+  @Test func `a signal with memory sends its latest value when it is switched to`() {
     let (one, other) = (Property("a"), Property("x"))
     let which = Property(one.signal)
     let switched = which.signal.switchToLatest()
@@ -41,7 +41,7 @@ import Testing
     withExtendedLifetime([observation, second]) {}
   }
 
-  @Test func theSignalBeforeIsLetGo() {
+  @Test func `the previous signal is released`() {
     let which = SignalInput<Signal<Int>>()
     let switched = which.signal.switchToLatest()
     weak var first: Signal<Int>?
@@ -59,7 +59,7 @@ import Testing
     withExtendedLifetime(switched) {}
   }
 
-  @Test func switchingInsideAnObserverTakesEffectAtOnceForWhatFollows() {
+  @Test func `switching inside an observer takes effect immediately for later values`() {
     let inputs = (0..<2).map { _ in SignalInput<Int>() }
     let which = Property(inputs[0].signal)
     let log = Log<Int>()
@@ -79,7 +79,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func theEndOfASignalDoesNotLetGoOfTheOneThatFollowsIt() {
+  @Test func `the end of a signal does not release the next signal`() {
     let inputs = (0..<3).map { _ in SignalInput<Int>() }
     let which = Property(inputs[0].signal)
     let log = Log<Int>()
@@ -98,7 +98,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func aSignalThatHasEndedIsLetGo() {
+  @Test func `a signal that has ended is released`() {
     let which = SignalInput<Signal<Int>>()
     let switched = which.signal.switchToLatest()
     weak var signal: Signal<Int>?
@@ -115,7 +115,8 @@ import Testing
     withExtendedLifetime(switched) {}
   }
 
-  @Test(.timeLimit(.minutes(10))) func whatWaitsForAnObserverIsSetGoingWhenItIsSwitchedTo() async {
+  @Test(.timeLimit(.minutes(10)))
+  func `a signal that waits for an observer starts when it is switched to`() async {
     let which = SignalInput<Signal<Int>>()
     var values = which.signal.switchToLatest().values(policy: .everything).makeAsyncIterator()
     for start in [1, 10] {
@@ -127,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func aSignalMaySwitchToItself() {
+  @Test func `switching to the same signal sends its latest value again`() {
     let which = SignalInput<Signal<Int>>()
     let numbers = Property(1)
     let log = Log<Int>()
@@ -141,7 +142,7 @@ import Testing
 }
 
 @Suite(.tags(.concurrency)) struct SwitchToLatestConcurrencyTests {
-  @Test func afterASwitchNothingComesOfTheSignalBefore() {
+  @Test func `the previous signal sends nothing after a switch`() {
     for _ in 0..<50 {
       let inputs = (0..<4).map { _ in SignalInput<Int>() }
       let which = Property(inputs[0].signal)

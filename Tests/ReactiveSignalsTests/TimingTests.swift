@@ -11,45 +11,46 @@ import Testing
 
   // MARK: debounce
 
-  @Test func debounceSendsAValueThatNoneHasFollowed() throws {
+  @Test func `debounce sends a value that no other value has followed`() throws {
     let input = marbles.input("-a-bc-----d")
     try marbles.check(input.debounced(for: interval, clock: marbles.clock), "-------c-----d")
   }
 
-  @Test func debounceSendsWhatWaitsAtTheEnd() throws {
+  @Test func `debounce sends the pending value at the end`() throws {
     let input = marbles.input("-a-----bc|")
     try marbles.check(input.debounced(for: interval, clock: marbles.clock), "----a----(c|)")
   }
 
-  @Test func debounceEndsAtOnceWhereNothingWaits() throws {
+  @Test func `debounce ends immediately if no value is pending`() throws {
     let input = marbles.input("-a-----|")
     try marbles.check(input.debounced(for: interval, clock: marbles.clock), "----a--|")
   }
 
-  @Test func whatIsDueAtATickComesBeforeItsInput() throws {
+  @Test func `a value that is due at a tick is sent before the input of the tick`() throws {
     let input = marbles.input("a--b")
     try marbles.check(input.debounced(for: interval, clock: marbles.clock), "---a--b")
   }
 
   // MARK: throttle
 
-  @Test func throttleSendsTheFirstAtOnceAndTheNewestOfEachInterval() throws {
+  @Test
+  func `throttle sends the first value immediately, and the latest of each interval`() throws {
     let input = marbles.input("-abcde-----f")
     try marbles.check(input.throttled(for: interval, clock: marbles.clock), "-a--c--e---f")
   }
 
-  @Test func throttleSendsTheFirstOfEachIntervalIfAsked() throws {
+  @Test func `throttle sends the first value of each interval if asked`() throws {
     let input = marbles.input("-abcde-----f")
     try marbles.check(
       input.throttled(for: interval, clock: marbles.clock, latest: false), "-a--b--d---f")
   }
 
-  @Test func throttleSendsWhatWaitsAtTheEnd() throws {
+  @Test func `throttle sends the pending value at the end`() throws {
     let input = marbles.input("-ab|")
     try marbles.check(input.throttled(for: interval, clock: marbles.clock), "-a-(b|)")
   }
 
-  @Test func throttleEndsAtOnceWhereNothingWaits() throws {
+  @Test func `throttle ends immediately if no value is pending`() throws {
     let input = marbles.input("-a-|")
     try marbles.check(input.throttled(for: interval, clock: marbles.clock), "-a-|")
   }
@@ -76,7 +77,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func aClockThatCanOnlySleepWillDo(throttles: Bool) async throws {
+  func `a clock that can only sleep is enough`(throttles: Bool) async throws {
     let (clock, input) = (ManualClock(), SignalInput<Int>())
     let signal = timed(input.signal, throttles: throttles, by: Sleeping(base: clock))
     var values = signal.values(policy: .everything).makeAsyncIterator()
@@ -96,7 +97,7 @@ import Testing
     #expect(await values.next() == nil)
   }
 
-  @Test func lettingItGoWakesWhoSleepsForIt() async throws {
+  @Test func `releasing the signal wakes the task that sleeps for it`() async throws {
     let (clock, input) = (ManualClock(), SignalInput<Int>())
     do {
       let signal = input.signal.debounced(for: .seconds(2), clock: Sleeping(base: clock))
@@ -108,7 +109,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func observersRunInATaskThatIsNotCancelled(throttles: Bool) async throws {
+  func `observers run in a task that is not canceled`(throttles: Bool) async throws {
     let (clock, input) = (ManualClock(), SignalInput<Int>())
     let signal = timed(input.signal, throttles: throttles, by: Sleeping(base: clock))
     let (cancelled, feed) = AsyncStream<Bool>.makeStream()
@@ -164,7 +165,7 @@ import Testing
   }
 
   @Test(arguments: [Duration.zero, .seconds(-1000)])
-  func debounceSendsThoughItsClockStandsOrIsSetBack(time: Duration) {
+  func `debounce sends even if its clock stops or is set back`(time: Duration) {
     let (input, log) = (SignalInput<Int>(), Log<Int>())
     let clock = Wrong(base: marbles.clock)
     let observation = input.signal.debounced(for: interval, clock: clock).observe { log.append($0) }
@@ -179,7 +180,7 @@ import Testing
 
   /// A canceled timer may stay with its clock until its time is up.
   @Test(arguments: [false, true])
-  func thereIsOneTimerForManyValues(throttles: Bool) {
+  func `there is one timer for many values`(throttles: Bool) {
     let (clock, input, log) = (marbles.clock, SignalInput<Int>(), Log<Int>())
     let timed = Counting(base: clock, calls: Log())
     let signal =
@@ -199,7 +200,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func anIntervalThatNeverEndsLeavesTheClockRoom(throttles: Bool) {
+  func `an endless interval does not overflow the clock`(throttles: Bool) {
     let input = SignalInput<Int>()
     let timed = Counting(base: marbles.clock, calls: Log())
     let signal =
@@ -224,7 +225,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func aValueSentInsideAnObserverIsTakenAsAnyOther(throttles: Bool) {
+  func `a value sent inside an observer is treated like any other`(throttles: Bool) {
     let (input, log, marbles) = (SignalInput<Int>(), Log<Int>(), marbles)
     let observation = timed(input.signal, throttles: throttles).observe { value in
       log.append(Int(marbles.clock.now.offset / .seconds(1)) * 10 + value)
@@ -237,7 +238,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func nothingIsCalledAfterDisposeAndNothingIsRetained(throttles: Bool) {
+  func `nothing is called or retained after dispose`(throttles: Bool) {
     let (input, log) = (SignalInput<Token>(), Log<Int>())
     weak var value: Token?
     weak var captured: Token?
@@ -267,7 +268,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func nothingIsRetainedAfterTheEnd(throttles: Bool) {
+  func `nothing is retained after the end`(throttles: Bool) {
     let input = SignalInput<Int>()
     let signal = timed(input.signal, throttles: throttles)
     input.send(1)
@@ -278,7 +279,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func noLockIsHeldWhileObserversRun(throttles: Bool) {
+  func `no lock is held while observers run`(throttles: Bool) {
     let (input, log, clock) = (SignalInput<Int>(), Log<Int>(), marbles.clock)
     let signal = timed(input.signal, throttles: throttles)
     let observation = signal.observe { value in
@@ -297,7 +298,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func aPropertyRemembersWhatItHasSentAtLast() {
+  @Test func `a debounced property remembers the last value that it sent`() {
     let property = Property(1)
     let signal = property.signal.debounced(for: interval, clock: marbles.clock)
     property.value = 2
@@ -313,7 +314,7 @@ import Testing
 
 @Suite(.tags(.concurrency)) struct TimingConcurrencyTests {
   @Test(arguments: [false, true])
-  func valuesOfManyThreadsComeInOrderAndTheLastIsNotLost(throttles: Bool) {
+  func `values of many threads arrive in order, and the last one is not lost`(throttles: Bool) {
     let (clock, input) = (ManualClock(), SignalInput<Int>())
     let signal =
       throttles

@@ -44,7 +44,7 @@ private final class Reader: Sendable {
     }
   }
 
-  @Test func itHoldsThePresentValueAtOnceAndIsNotToldItAgain() async {
+  @Test func `a mirror has the current value immediately and does not receive it again`() async {
     let property = Property(1)
     property.value = 2
     let mirror = MainActorState(property)
@@ -59,7 +59,7 @@ private final class Reader: Sendable {
     #expect(log.value == [])
   }
 
-  @Test func itIsMadeWithoutATrackedReading() {
+  @Test func `creating a mirror is no tracked read`() {
     let property = Property(1)
     let log = Log<Int>()
     let mirrors = withObservationTracking {
@@ -72,7 +72,7 @@ private final class Reader: Sendable {
     withExtendedLifetime(mirrors) {}
   }
 
-  @Test func itChangesOnTheMainActorAlone() async {
+  @Test func `a mirror changes only on the main actor`() async {
     let property = Property(1)
     let mirror = MainActorState(property)
     property.value = 2
@@ -80,7 +80,7 @@ private final class Reader: Sendable {
     await wait(until: 2, in: mirror)
   }
 
-  @Test func whatOtherThreadsSetArrives() async {
+  @Test func `values that other threads set arrive`() async {
     let property = Property(0)
     let mirror = MainActorState(property.map { $0 * 2 })
     _ = onThread {
@@ -90,7 +90,7 @@ private final class Reader: Sendable {
     #expect(mirror.value == 2000)
   }
 
-  @Test func observersOfItAreToldBeforeItChanges() async {
+  @Test func `observers of a mirror are called before it changes`() async {
     let property = Property(1)
     let mirror = MainActorState(property)
     let log = Log<Int>()
@@ -104,7 +104,7 @@ private final class Reader: Sendable {
     #expect(log.value == [1])
   }
 
-  @Test func itKeepsWhatItFollowsAndIsReleasedWithIt() async {
+  @Test func `a mirror keeps its property alive and is released with it`() async {
     weak var released: MainActorState<Int>?
     weak var property: Property<Int>?
     do {
@@ -122,7 +122,7 @@ private final class Reader: Sendable {
     #expect(mirror.value == 3)
   }
 
-  @Test func whatItHeldIsLetGoOnceTheNewIsThere() async throws {
+  @Test func `a mirror releases its old value after the new one is set`() async {
     let mirrors = Log<MainActorState<Reader?>>()
     let log = Log<Bool>()
     let property = Property<Reader?>(
@@ -133,7 +133,7 @@ private final class Reader: Sendable {
     #expect(log.value == [true])
   }
 
-  @Test func itIsMadeInsideAnObserverToo() async {
+  @Test func `a mirror can be created inside an observer`() async {
     let property = Property(0)
     let mirrors = Log<MainActorState<Int>>()
     let observation = property.observe { value in

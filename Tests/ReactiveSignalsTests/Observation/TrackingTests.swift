@@ -16,7 +16,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
 @Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct TrackingTests {
   private let log = Log<String>()
 
-  @Test func aTrackedReadingIsToldOneChangeOnce() {
+  @Test func `a tracked read reports one change once`() {
     let property = Property(1)
     track(log) { _ = property.value }
     #expect(log.value == [])
@@ -26,7 +26,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     #expect(log.value == ["changed"])
   }
 
-  @Test func theNewValueIsReadWhereTheChangeIsTold() {
+  @Test func `an onChange closure reads the new value`() {
     let property = Property(1)
     let values = Log<Int>()
     withObservationTracking {
@@ -38,7 +38,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     #expect(values.value == [1, 2])
   }
 
-  @Test func whoReadsAgainInsideIsToldTheNextChange() {
+  @Test func `an onChange closure that reads again is called for the next change`() {
     let property = Property(0)
     let values = Log<Int>()
     @Sendable func follow() {
@@ -53,7 +53,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     #expect(values.value == [0, 1, 2, 3, 4, 5])
   }
 
-  @Test func settingInsideIsLegalAndToldToo() {
+  @Test func `an onChange closure may set the property, and this is reported, too`() {
     let property = Property(0)
     let observed = Log<Int>()
     let observation = property.observe { observed.append($0) }
@@ -71,7 +71,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     withExtendedLifetime(observation) {}
   }
 
-  @Test func viewsOfAPropertyTrackToo() {
+  @Test func `views of a property are tracked, too`() {
     let property = Property((name: "Ada", age: 36))
     track(log, "readOnly") { _ = property.readOnly.value }
     track(log, "map") { _ = property.map(\.age).value }
@@ -83,7 +83,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     #expect(log.value.sorted() == ["map", "mapped twice", "projection", "readOnly"])
   }
 
-  @Test func aMappedValueIsNewWhereItsChangeIsTold() {
+  @Test func `an onChange closure reads the new value of a mapped property`() {
     let property = Property(1)
     let double = property.map { $0 * 2 }
     let values = Log<Int>()
@@ -96,7 +96,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     #expect(values.value == [2, 4])
   }
 
-  @Test func settingObservingAndChangingInPlaceAreNoReadings() {
+  @Test func `setting, observing and modifying are no reads`() {
     let property = Property(1)
     track(log) {
       property.value = 2
@@ -107,7 +107,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     #expect(log.value == [])
   }
 
-  @Test func aReadingThatIsNotTrackedIsToldNothing() {
+  @Test func `a read that is not tracked reports nothing`() {
     let (one, other) = (Property(1), Property(1))
     _ = other.value
     track(log) { _ = one.value }
@@ -115,7 +115,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     #expect(log.value == [])
   }
 
-  @Test func aChangeIsToldBeforeTheObservers() {
+  @Test func `a change is reported before observers are called`() {
     let property = Property(1)
     let observation = property.observe { [log] in log.append("\($0)") }
     track(log) { _ = property.value }
@@ -124,7 +124,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     withExtendedLifetime(observation) {}
   }
 
-  @Test func whatIsTrackedIsNotKeptAlive() {
+  @Test func `a tracked property is not kept alive`() {
     weak var released: Property<Int>?
     do {
       let property = Property(1)
@@ -135,7 +135,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     #expect(log.value == [])
   }
 
-  @Test func whoIsToldIsLetGoWithTheProperty() {
+  @Test func `an onChange closure is released with the property`() {
     weak var released: Token?
     do {
       let (property, token) = (Property(1), Token())
@@ -150,7 +150,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     #expect(released == nil)
   }
 
-  @Test func observationsBringTheNewestValue() async {
+  @Test func `an Observations sequence has the latest value`() async {
     guard #available(macOS 26, iOS 26, *) else { return }
     let property = Property(0)
     // Set the property on the actor that reads it: `Observations` may miss a change made elsewhere.
@@ -167,7 +167,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
 }
 
 @Suite(.tags(.concurrency)) struct TrackingConcurrencyTests {
-  @Test func readingAndSettingFromSeveralThreadsEndsWithTheNewestValue() {
+  @Test func `reading and setting on several threads ends with the latest value`() {
     let property = Property(0)
     let double = property.map { $0 * 2 }
     let told = Log<Int>()
@@ -190,7 +190,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     #expect(told.value.count > count)
   }
 
-  @Test func allWhoReadFirstAtTheSameTimeAreTold() {
+  @Test func `a change is reported to all threads that read first at the same time`() {
     let properties = (0..<2000).map { Property($0) }
     let told = Log<Int>()
     onThreads(2) { _ in
@@ -206,7 +206,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     #expect(told.value.count == 2 * properties.count)
   }
 
-  @Test func aChangeByAnotherThreadAfterTheTrackingIsNeverMissed() {
+  @Test func `a change by another thread after the tracking is never missed`() {
     for _ in 0..<500 {
       let property = Property(0)
       let told = Log<Int>()
