@@ -13,7 +13,7 @@ import Testing
     withObservationTracking(read) { [log] in log.append(name) }
   }
 
-  @Test func containersTrackSwapsAndWhatTheirSourceDoes() {
+  @Test func `containers track swaps and the changes of their source`() {
     let (one, other) = (Items([1]), Items([1, 2]))
     let container = SwappableContainer<TestElement>(one)
     track("swap") { _ = container.snapshot }
@@ -26,7 +26,7 @@ import Testing
     #expect(log.value == ["swap", "edit"])
   }
 
-  @Test func aSwapThatChangesNothingIsNotTold() {
+  @Test func `a swap that changes nothing is not reported`() {
     let container = SwappableContainer<TestElement>(Items([1, 2]))
     let outer = SwappableContainer<TestElement>(container)
     track("container") { _ = container.state }
@@ -37,7 +37,7 @@ import Testing
     #expect(log.value == [])
   }
 
-  @Test func aSwapToOneThatLoadsIsToldWhenItHasLoaded() {
+  @Test func `a swap to a loading source is reported when the source has loaded`() {
     let container = SwappableContainer<TestElement>(Items([1]))
     let late = Items([], status: .loading)
     let counts = Log<Int>([])
@@ -52,7 +52,7 @@ import Testing
     #expect(counts.value == [3])
   }
 
-  @Test func whatIsMadeFromContainersTracks() {
+  @Test func `collections derived from containers are tracked`() {
     let source = Items([1])
     let container = SwappableContainer<TestElement>(source)
     let outer = SwappableContainer<TestElement>(container)

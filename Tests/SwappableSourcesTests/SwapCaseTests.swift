@@ -32,7 +32,7 @@ final class LazySource: DataSource {
   private let old = Source([1, 2, 3])
   private let error = SourceError(code: "gone", message: "it is gone")
 
-  @Test func aSourceThatIsLoadedIsCommittedAndDeliveredBeforeSwapReturns() throws {
+  @Test func `a loaded source is committed and delivered before swap returns`() throws {
     let container = Container(old)
     let recorder = RecordingObserver(container)
     let handle = container.swap(to: Source([3, TestElement(1, 5), 4]))
@@ -46,7 +46,7 @@ final class LazySource: DataSource {
     try recorder.check(against: container)
   }
 
-  @Test func aSourceThatIsLoadedAndEmptyDeletesEverything() throws {
+  @Test func `a source that is loaded and empty deletes everything`() throws {
     let container = Container(old)
     let recorder = RecordingObserver(container)
     #expect(container.swap(to: Source()).outcomeIfKnown == .swapped)
@@ -54,7 +54,7 @@ final class LazySource: DataSource {
     #expect(container.status == .loaded)
   }
 
-  @Test func equalContentsAreNoEvent() throws {
+  @Test func `equal contents are no event`() throws {
     let container = Container(old)
     let recorder = RecordingObserver(container)
     let new = Source([1, 2, 3])
@@ -67,7 +67,7 @@ final class LazySource: DataSource {
     try recorder.check(against: container)
   }
 
-  @Test func anIdleSourceIsStartedByAttaching() async {
+  @Test func `attaching an idle source starts it`() async {
     let container = Container(old)
     let new = LazySource()
     let handle = container.swap(to: new)
@@ -77,7 +77,7 @@ final class LazySource: DataSource {
     #expect(Array(container.snapshot) == [7])
   }
 
-  @Test func whileTheNewOneLoadsTheOldOneStaysLive() async throws {
+  @Test func `the old source stays live while the new one loads`() async throws {
     let container = Container(old)
     let recorder = RecordingObserver(container)
     let new = LazySource()
@@ -93,7 +93,7 @@ final class LazySource: DataSource {
     try recorder.check(against: container)
   }
 
-  @Test func oneThatLoadsEmptyDeletesEverythingThen() {
+  @Test func `a source that is empty when it has loaded deletes everything then`() {
     let container = Container(old)
     let new = LazySource()
     let handle = container.swap(to: new)
@@ -103,7 +103,7 @@ final class LazySource: DataSource {
     #expect(container.snapshot.isEmpty)
   }
 
-  @Test func aSourceMadeFromTheShownOneTakesEffectBeforeItHasLoaded() throws {
+  @Test func `a source made from the shown one takes effect before it has loaded`() throws {
     let container = Container(old)
     let recorder = RecordingObserver(container)
     let slow = LazySource()
@@ -213,7 +213,9 @@ final class LazySource: DataSource {
   }
 
   @Test(arguments: [false, true], [false, true])
-  func oneThatFailsBeforeItHasLoadedIsLetGo(isMissing: Bool, failsAtOnce: Bool) async {
+  func `a source that fails before it has loaded is released`(isMissing: Bool, failsAtOnce: Bool)
+    async
+  {
     let container = Container(old)
     let recorder = RecordingObserver(container)
     weak var leftover: LazySource?
@@ -234,7 +236,7 @@ final class LazySource: DataSource {
     #expect(recorder.eventCount == 2)
   }
 
-  @Test func oneThatFailsLaterKeepsItsContentsAndRecoversByOneChange() throws {
+  @Test func `a source that fails later keeps its contents and recovers by one change`() throws {
     let container = Container(old)
     let new = LazySource()
     let statuses = Log<SourceStatus>([])
@@ -252,7 +254,7 @@ final class LazySource: DataSource {
     observation.dispose()
   }
 
-  @Test func aSourceThatFailsButHasLoadedIsShownWithItsStatus() {
+  @Test func `a source that has loaded and failed is shown with its status`() {
     let container = Container(old)
     let new = Items([7])
     new.setStatus(.failed(error))
@@ -261,7 +263,7 @@ final class LazySource: DataSource {
     #expect(container.status == .failed(error))
   }
 
-  @Test func theLatestOfTwoSwapsWins() async {
+  @Test func `the latest of two swaps wins`() async {
     let container = Container(old)
     let recorder = RecordingObserver(container)
     let (first, second) = (LazySource(), LazySource())
@@ -276,7 +278,7 @@ final class LazySource: DataSource {
     #expect(recorder.eventCount == 2)
   }
 
-  @Test func theCurrentSourceChangesNothingAndSupersedesWhatIsStaged() async {
+  @Test func `a swap to the current source changes nothing and supersedes the staged one`() async {
     let container = Container(old)
     let staged = LazySource()
     let handle = container.swap(to: staged)
@@ -286,7 +288,7 @@ final class LazySource: DataSource {
     #expect(Array(container.snapshot) == [1, 2, 3])
   }
 
-  @Test func theOneAlreadyStagedSharesItsOutcome() async {
+  @Test func `a swap to the staged source shares its outcome`() async {
     let container = Container(old)
     let staged = LazySource()
     let handles = [container.swap(to: staged), container.swap(to: staged)]
@@ -295,7 +297,7 @@ final class LazySource: DataSource {
     #expect(await handles[1].outcome == .swapped)
   }
 
-  @Test func aCycleChangesNothingAndLeavesWhatIsStaged() async {
+  @Test func `a cycle changes nothing and leaves the staged source`() async {
     let container = Container(old)
     let recorder = RecordingObserver(container)
     let staged = LazySource()
@@ -313,7 +315,7 @@ final class LazySource: DataSource {
     #expect(Array(outer.snapshot) == [9])
   }
 
-  @Test func afterACycleIsUndoneTheSwapSucceeds() {
+  @Test func `a swap succeeds after its cycle is undone`() {
     let inner = Container(old)
     let outer = Container(inner)
     #expect(inner.swap(to: outer).outcomeIfKnown == .cycle)
@@ -323,7 +325,8 @@ final class LazySource: DataSource {
     #expect(outer.swap(to: inner).outcomeIfKnown == .cycle)
   }
 
-  @Test func aSourceInsideATransactionShowsWhatWasBeforeItAndThenItsCommit() throws {
+  @Test
+  func `a source inside a transaction shows its contents before, and then the commit`() throws {
     let container = Container(old)
     let recorder = RecordingObserver(container)
     let new = Source([7])
@@ -336,7 +339,7 @@ final class LazySource: DataSource {
     try recorder.check(against: container)
   }
 
-  @Test func containersAndOperatorsNest() throws {
+  @Test func `containers and operators nest`() throws {
     let inner = Container(old)
     let container = Container(inner.filter { $0.id > 1 })
     let recorder = RecordingObserver(container)
@@ -350,7 +353,7 @@ final class LazySource: DataSource {
     try recorder.check(against: container)
   }
 
-  @Test func theNewSourcesInitialNeverReachesTheObservers() throws {
+  @Test func `the initial event of the new source never reaches the observers`() throws {
     let container = Container(Source())
     let recorder = RecordingObserver(container)
     for count in 0..<5 { container.swap(to: Source((0..<count).map { TestElement($0) })) }
@@ -358,7 +361,7 @@ final class LazySource: DataSource {
     try recorder.check(against: container)
   }
 
-  @Test func anEmptyContainerIsIdleUntilItsFirstSwap() async throws {
+  @Test func `an empty container is idle until its first swap`() async throws {
     let container = Container()
     #expect(container.status == .idle && container.source == nil)
     let recorder = RecordingObserver(container)
@@ -369,14 +372,14 @@ final class LazySource: DataSource {
     #expect(recorder.events.map(\.brief) == ["0:[]", "0-1:[1, 2, 3]"])
   }
 
-  @Test func anEmptyContainerSwappedToAnEmptySourceHasLoaded() async throws {
+  @Test func `an empty container swapped to an empty source has loaded`() async throws {
     let container = Container()
     #expect(container.swap(to: Source()).outcomeIfKnown == .unchanged)
     #expect(container.status == .loaded)
     #expect(try await container.loaded().isEmpty)
   }
 
-  @Test func aContainerOfALoadingSourceLoadsByAChange() throws {
+  @Test func `a container of a loading source loads by a change`() throws {
     let first = LazySource()
     let container = Container(first)
     #expect(first.starts.value == 1 && container.status == .loading)
@@ -386,7 +389,7 @@ final class LazySource: DataSource {
     #expect(container.status == .loaded)
   }
 
-  @Test func aCancelledSwapLeavesTheOldSource() async {
+  @Test func `a canceled swap leaves the old source`() async {
     let container = Container(old)
     let new = LazySource()
     let handle = container.swap(to: new)
@@ -401,7 +404,7 @@ final class LazySource: DataSource {
     #expect(Array(container.snapshot) == [5])
   }
 
-  @Test func aSwapInsideAnObserverOfTheContainerIsTheNextRevision() throws {
+  @Test func `a swap inside an observer of the container is the next revision`() throws {
     let container = Container(old)
     let log = Log<String>([])
     let outcome = Shared<SwapHandle.Outcome?>(nil)
@@ -417,7 +420,7 @@ final class LazySource: DataSource {
     #expect(outcome.value == .swapped)
   }
 
-  @Test func aSwapInsideAnObserverOfATransactionOverSeveralIsDeliveredAtOnce() throws {
+  @Test func `a swap inside an observer of a larger transaction is delivered immediately`() throws {
     let other = Source([7])
     let container = Container(Source([9]))
     let recorder = RecordingObserver(container)
@@ -436,7 +439,7 @@ final class LazySource: DataSource {
     try recorder.check(against: container)
   }
 
-  @Test func randomSwapsKeepTheContract() throws {
+  @Test func `random swaps keep the contract`() throws {
     for seed in UInt64(0)..<30 {
       var editor = RandomEditor(seed: seed)
       let sources = (0..<3).map { _ in Source(editor.makeElements()) }

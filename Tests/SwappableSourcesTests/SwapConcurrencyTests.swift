@@ -57,7 +57,8 @@ import Testing
     try recorder.check(against: container)
   }
 
-  @Test(arguments: points) func changesOfTheNewSourceMeanwhileAreNotLost(point: PausePoint) throws {
+  @Test(arguments: points)
+  func `changes of the new source during the swap are not lost`(point: PausePoint) throws {
     let outcome = try hold(at: point) { _ in
       new.append(5)
       new.remove(at: 0)
@@ -67,8 +68,8 @@ import Testing
     try checkEnd(new)
   }
 
-  @Test(arguments: points) func theStatusOfTheNewSourceMeanwhileIsNotLost(point: PausePoint) throws
-  {
+  @Test(arguments: points)
+  func `a status of the new source during the swap is not lost`(point: PausePoint) throws {
     let error = SourceError(code: "gone", message: "it is gone")
     let source = Items([7])
     let outcome = try hold(at: point, swapping: source) { _ in source.setStatus(.failed(error)) }
@@ -79,7 +80,7 @@ import Testing
     try recorder.check(against: container)
   }
 
-  @Test func theOldSourceStaysLiveUntilItIsFrozen() throws {
+  @Test func `the old source stays live until the difference begins`() throws {
     _ = try hold(at: .swapAttached) { _ in
       old.append(9)
       #expect(recorder.events.last?.brief == "0-1:[1, 2, 3, 9]")
@@ -89,7 +90,9 @@ import Testing
   }
 
   @Test(arguments: [PausePoint.swapFrozen, .swapComputed])
-  func changesOfTheOldSourceOnceFrozenAreIgnoredIfTheSwapCommits(point: PausePoint) throws {
+  func `changes of the old source during the difference are ignored if the swap commits`(
+    point: PausePoint
+  ) throws {
     _ = try hold(at: point) { _ in
       old.append(9)
       old.remove(at: 0)
@@ -99,7 +102,8 @@ import Testing
     try checkEnd(new)
   }
 
-  @Test(arguments: points) func aSwapThatIsSupersededShowsNothing(point: PausePoint) throws {
+  @Test(arguments: points)
+  func `a swap that is superseded shows nothing`(point: PausePoint) throws {
     let third = Source([8])
     let outcome = try hold(at: point) { _ in
       #expect(container.swap(to: third).outcomeIfKnown == .swapped)
@@ -111,7 +115,7 @@ import Testing
   }
 
   @Test(arguments: points)
-  func aSwapSupersededByOneThatLoadsLeavesTheOldSourceLive(point: PausePoint) throws {
+  func `a swap superseded by one that loads leaves the old source live`(point: PausePoint) throws {
     let third = LazySource()
     let outcome = try hold(at: point) { _ in
       old.append(9)
@@ -129,7 +133,9 @@ import Testing
   }
 
   @Test(arguments: points)
-  func aSwapBackToTheCurrentSourceAppliesWhatCameWhileFrozen(point: PausePoint) throws {
+  func `a swap back to the current source applies changes made during the difference`(
+    point: PausePoint
+  ) throws {
     let outcome = try hold(at: point) { _ in
       old.append(9)
       #expect(container.swap(to: old).outcomeIfKnown == .unchanged)
@@ -139,7 +145,7 @@ import Testing
     try checkEnd(old)
   }
 
-  @Test(arguments: points) func theSameSwapAgainSharesTheOutcome(point: PausePoint) throws {
+  @Test(arguments: points) func `the same swap again shares the outcome`(point: PausePoint) throws {
     var shared: SwapHandle?
     let outcome = try hold(at: point) { _ in shared = container.swap(to: new) }
     #expect(outcome == .swapped)
@@ -147,8 +153,8 @@ import Testing
     try checkEnd(new)
   }
 
-  @Test(arguments: points) func aSwapCancelledMeanwhileLeavesTheOldSource(point: PausePoint) throws
-  {
+  @Test(arguments: points)
+  func `a swap that is canceled while in progress leaves the old source`(point: PausePoint) throws {
     var shared: SwapHandle?
     let outcome = try hold(at: point) { _ in
       old.append(9)
@@ -162,7 +168,7 @@ import Testing
     try checkEnd(old)
   }
 
-  @Test func aSourceThatLoadsWhileItIsAttachedIsShown() throws {
+  @Test func `a source that loads while it is attached is shown`() throws {
     let source = LazySource()
     let outcome = try hold(at: .swapAttached, swapping: source) { _ in source.load([7, 8]) }
     #expect(outcome == .swapped)
@@ -170,7 +176,7 @@ import Testing
     try recorder.check(against: container)
   }
 
-  @Test func aSourceThatFailsWhileItIsAttachedIsLetGo() throws {
+  @Test func `a source that fails while it is attached is released`() throws {
     let error = SourceError(code: "gone", message: "it is gone")
     let source = LazySource()
     let outcome = try hold(at: .swapAttached, swapping: source) { _ in
@@ -180,7 +186,8 @@ import Testing
     try checkEnd(old)
   }
 
-  @Test(arguments: points) func aLoadThatIsHeldIsSupersededInTime(point: PausePoint) throws {
+  @Test(arguments: points)
+  func `a swap can be superseded while its source loads`(point: PausePoint) throws {
     if point == .swapAttached { return }
     let source = LazySource()
     let handle = container.swap(to: source)
@@ -240,7 +247,7 @@ import Testing
   }
 
   @Test(arguments: points)
-  func observersComeAndGoAndOperatorsAreMadeWhileASwapIsUnderWay(point: PausePoint) throws {
+  func `observers come and go, and operators are created, during a swap`(point: PausePoint) throws {
     var late: [RecordingObserver<TestElement>] = []
     var derived: LiveCollection<TestElement>?
     _ = try hold(at: point) { _ in
@@ -257,7 +264,7 @@ import Testing
     try checkEnd(new)
   }
 
-  @Test(arguments: points) func aReplacedSourceOfTheStagedContainerIsFollowed(point: PausePoint)
+  @Test(arguments: points) func `a new source of a staged container is followed`(point: PausePoint)
     throws
   {
     let inner = Container(new)
@@ -267,7 +274,7 @@ import Testing
     try recorder.check(against: container)
   }
 
-  @Test(arguments: points) func aSourceInATransactionMeanwhileDoesNotHoldTheSwap(
+  @Test(arguments: points) func `a source in a transaction does not hold up the swap`(
     point: PausePoint
   ) throws {
     let (inside, go) = (Signpost(), Signpost())
@@ -288,7 +295,9 @@ import Testing
   }
 
   @Test(arguments: points, [false, true])
-  func aContainerLetGoMeanwhileDecidesItsSwap(point: PausePoint, loads: Bool) throws {
+  func `a container released during its swap decides the outcome`(point: PausePoint, loads: Bool)
+    throws
+  {
     if loads && point == .swapAttached { return }
     let control = PauseControl()
     let handle = Shared<SwapHandle?>(nil)
@@ -314,7 +323,7 @@ import Testing
     #expect(!source.collection.node.isFollowed)
   }
 
-  @Test func aContainerLetGoCancelsWhatIsStaged() async {
+  @Test func `releasing a container cancels its staged swap`() async {
     let source = LazySource()
     let handle: SwapHandle
     do {
@@ -324,7 +333,7 @@ import Testing
     #expect(await handle.outcome == .cancelled)
   }
 
-  @Test func swapsOfTwoContainersIntoEachOtherMakeNoCycle() throws {
+  @Test func `swaps of two containers into each other make no cycle`() throws {
     for _ in 0..<200 {
       let (one, other) = (Container(old), Container(new))
       let handles = Log<SwapHandle.Outcome?>([])
@@ -338,7 +347,7 @@ import Testing
     }
   }
 
-  @Test func aSwapDoesNotWaitForADeliveryOfTheContainer() throws {
+  @Test func `a swap does not wait for a delivery of the container`() throws {
     let held = control.arm(.published)
     let editing = Worker { [old] in old.append(9) }
     try held.waitUntilReached()
@@ -356,7 +365,9 @@ import Testing
   }
 
   @Test(arguments: [PausePoint.swapFrozen, .swapComputed], [false, true])
-  func aFlushWaitsForADifferenceThatIsBeingComputed(point: PausePoint, isCancelled: Bool) throws {
+  func `a flush waits for a difference that is being computed`(point: PausePoint, isCancelled: Bool)
+    throws
+  {
     let handle = Shared<SwapHandle?>(nil)
     let seen = Shared<String?>(nil)
     var flushing: Worker?
@@ -377,7 +388,7 @@ import Testing
     #expect(seen.value == (isCancelled ? "[1, 2, 3, 9]" : "[3, 4]"))
   }
 
-  @Test func aFlushInsideAComparisonOfASwapTraps() async {
+  @Test func `a flush inside a comparison of a swap traps`() async {
     await #expect(processExitsWith: .failure) {
       let container = Shared<SwappableContainer<Meddler>?>(nil)
       let meddle: @Sendable () -> Void = { container.value?.flushAndWait() }

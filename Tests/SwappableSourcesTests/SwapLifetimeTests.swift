@@ -20,7 +20,7 @@ private final class View<Source: DataSource>: DataSource {
     return node.isFollowed
   }
 
-  @Test func aSourceThatIsLeftIsReleasedAndObservedNoMore() {
+  @Test func `a source that was left is released and no longer observed`() {
     weak var leftover: Source?
     let container: Container
     let kept = Items([1])
@@ -38,7 +38,7 @@ private final class View<Source: DataSource>: DataSource {
     #expect(!hasFeeders(kept))
   }
 
-  @Test func aSourceThatIsLeftIsReleasedBeforeObserversAreTold() {
+  @Test func `a source that was left is released before observers are called`() {
     weak var leftover: Source?
     let container: Container
     do {
@@ -55,7 +55,7 @@ private final class View<Source: DataSource>: DataSource {
     observation.dispose()
   }
 
-  @Test func aSourceThatIsLeftForEqualContentsIsReleased() {
+  @Test func `a source that was left for equal contents is released`() {
     weak var leftover: Source?
     let container: Container
     do {
@@ -67,7 +67,7 @@ private final class View<Source: DataSource>: DataSource {
     #expect(leftover == nil)
   }
 
-  @Test func aStagedSourceIsReleasedWhenItIsSupersededOrCancelled() {
+  @Test func `a staged source is released when it is superseded or canceled`() {
     let container = Container(Source([1]))
     weak var superseded: LazySource?
     weak var cancelled: LazySource?
@@ -82,7 +82,7 @@ private final class View<Source: DataSource>: DataSource {
     #expect(cancelled == nil)
   }
 
-  @Test func aSourceOfACycleIsNotKept() {
+  @Test func `a source of a cycle is not kept`() {
     let container = Container(Source([1]))
     weak var leftover: LiveCollection<TestElement>?
     do {
@@ -93,7 +93,7 @@ private final class View<Source: DataSource>: DataSource {
     #expect(leftover == nil)
   }
 
-  @Test func aContainerIsReleasedWithAllThatItShows() {
+  @Test func `a container is released with its shown and staged sources`() {
     weak var source: Source?
     weak var container: Container?
     weak var staged: LazySource?
@@ -108,7 +108,7 @@ private final class View<Source: DataSource>: DataSource {
     #expect(source == nil && container == nil && staged == nil)
   }
 
-  @Test func ofSourcesWithOneCollectionTheLatestIsKept() {
+  @Test func `of sources with the same collection, the latest is kept`() {
     let items = Items([1])
     weak var first: View<Items>?
     weak var second: View<Items>?
@@ -138,7 +138,7 @@ private final class View<Source: DataSource>: DataSource {
     #expect(second == nil)
   }
 
-  @Test func aHandleKeepsNothingAlive() {
+  @Test func `a handle keeps nothing alive`() {
     weak var source: LazySource?
     weak var container: Container?
     let handle: SwapHandle
@@ -152,7 +152,7 @@ private final class View<Source: DataSource>: DataSource {
     handle.cancel()
   }
 
-  @Test func anObservationKeepsTheContainerAndItsSourceAlive() {
+  @Test func `an observation keeps the container and its source alive`() {
     let source = Source([1])
     let recorder = RecordingObserver(Container(source))
     source.append(2)
@@ -161,7 +161,7 @@ private final class View<Source: DataSource>: DataSource {
     #expect(!hasFeeders(source))
   }
 
-  @Test func whoHoldsTheCollectionOfAContainerAloneIsToldOfChanges() {
+  @Test func `the collection of a container that nobody holds still follows the source`() {
     let source = Source([1])
     let collection = Container(source).collection
     let recorder = RecordingObserver(collection.filter { _ in true })
@@ -170,7 +170,7 @@ private final class View<Source: DataSource>: DataSource {
     #expect(recorder.snapshot.map(\.id) == [1, 2])
   }
 
-  @Test func aContainerOverAnOperatorOverAContainerIsReleased() {
+  @Test func `a container over an operator over a container is released`() {
     weak var leftover: Container?
     let source = Source([1])
     do {
@@ -183,7 +183,7 @@ private final class View<Source: DataSource>: DataSource {
     #expect(!hasFeeders(source))
   }
 
-  @Test func aBindingToAContainerEndsWithItsDisposable() {
+  @Test func `a binding to a container ends with its disposable`() {
     let source = Source([1])
     let target = Items()
     weak var leftover: Container?
@@ -285,7 +285,7 @@ private final class View<Source: DataSource>: DataSource {
 
 /// Rule T4 through containers.
 @Suite struct SwapBoundaryTests {
-  @Test func aTransactionOverTwoSourcesIsOneEventBehindContainers() throws {
+  @Test func `a transaction over two sources is one event behind containers`() throws {
     let (one, other) = (Source([1]), Source([7]))
     let joined = Container(one).concatenated(with: Container(other))
     let recorder = RecordingObserver(joined)
@@ -296,7 +296,8 @@ private final class View<Source: DataSource>: DataSource {
     #expect(recorder.events.map(\.brief) == ["0:[1, 7]", "0-1:[1, 2, 7, 8]"])
   }
 
-  @Test func itIsOneEventAlsoWhereAContainerWasSwappedToSomethingFartherAway() throws {
+  @Test
+  func `a transaction is one event also if a container was swapped to a farther source`() throws {
     let (one, other) = (Source([1]), Source([7]))
     let container = Container(Source())
     let joined = container.concatenated(with: other)
