@@ -161,7 +161,7 @@ import Testing
     #expect(made.value == [1])
   }
 
-  @Test(.timeLimit(.minutes(10))) func `a sequence that has ended is released`() async {
+  @Test(.timeLimit(.minutes(10))) func `a sequence that has ended is released`() async throws {
     struct Holding: AsyncSequence, Sendable {
       typealias Failure = Never
       let token: Token
@@ -194,7 +194,7 @@ import Testing
     for await _ in ended {}
   }
 
-  @Test func `a signal that becomes a sequence and a signal again is the same`() async {
+  @Test func `a signal that becomes a sequence and a signal again is the same`() async throws {
     let input = SignalInput<Int>()
     let back = Signal(input.signal.values(policy: .everything))
     var values = back.values(policy: .everything).makeAsyncIterator()

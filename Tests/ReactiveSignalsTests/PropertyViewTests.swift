@@ -207,7 +207,7 @@ import Testing
     withExtendedLifetime(bindings) {}
   }
 
-  @Test @MainActor func `a key path of a view is written on the main actor`() async {
+  @Test @MainActor func `a key path of a view is written on the main actor`() async throws {
     let (property, view) = (Property("a"), View())
     let binding = property.bind(onMainActor: \View.text, of: view)
     try await wait(for: "the first text") { view.text == "a" }

@@ -4,6 +4,7 @@ import FileSources
 import Foundation
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 @testable import RemoteSources
 import TestSupport
 import TestTags

@@ -56,11 +56,10 @@ struct InputRows<Value: Sendable>: ~Copyable, Sendable {
       })
   }
 
-  /// Numbers the rows from 0 if most numbers are free, and returns the new number of each row. Otherwise, large changes of
-  /// a list that has become short would take the time of the long one.
+  /// Numbers the rows from 0 if most numbers are free, and returns the new number of each row.
   @inlinable
   mutating func renumberIfSparse() -> [UInt32]? {
-    if values.rowCount <= 64 || count >= values.rowCount / 4 { return nil }
+    if !values.isSparse { return nil }
     let rows = Array(order.rows)
     var numbers = Array(repeating: UInt32(0), count: values.rowCount)
     for (number, row) in rows.enumerated() { numbers[Int(row)] = UInt32(number) }

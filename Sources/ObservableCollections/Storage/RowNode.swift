@@ -289,6 +289,10 @@ struct RowTable<Value>: ~Copyable, @unchecked Sendable {
     return (values + Int(row)).move()
   }
 
+  /// A Boolean value that indicates whether most numbers are free. Otherwise, large changes of a list that has become
+  /// short would take the time and the memory of the long one: the owner should number its rows again.
+  @inlinable var isSparse: Bool { rowCount > 64 && rowCount - freeRows.count < rowCount / 4 }
+
   @inlinable
   mutating func addRow() -> UInt32 {
     if rowCount == capacity {

@@ -213,10 +213,10 @@ struct RowsByKey<Key: Hashable>: ~Copyable, @unchecked Sendable {
     if number != KeyEntry.noGroup { place(row, in: number) }
   }
 
-  /// Numbers the rows from 0 if the list has become much shorter. Otherwise, it would keep the memory of the long one.
+  /// Numbers the rows from 0 if the list has become much shorter.
   @inlinable
   mutating func renumberIfSparse() {
-    if keys.rowCount > 64, count < keys.rowCount / 4 { replaceAll(with: orderedKeys()) }
+    if keys.isSparse { replaceAll(with: orderedKeys()) }
   }
 
   // MARK: Groups

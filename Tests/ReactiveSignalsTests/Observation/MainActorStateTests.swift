@@ -122,7 +122,7 @@ private final class Reader: Sendable {
     #expect(mirror.value == 3)
   }
 
-  @Test func `a mirror releases its old value after the new one is set`() async {
+  @Test func `a mirror releases its old value after the new one is set`() async throws {
     let mirrors = Log<MainActorState<Reader?>>()
     let log = Log<Bool>()
     let property = Property<Reader?>(

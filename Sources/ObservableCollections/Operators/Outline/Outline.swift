@@ -125,7 +125,7 @@ where Element.DifferenceIdentifier: Sendable {
     } else {
       rebuild(changeset, toggling: toggled, output)
     }
-    if forest.links.rowCount > 64, forest.source.count < forest.links.rowCount / 4 { renumber() }
+    if forest.links.isSparse { renumber() }
   }
 
   // MARK: Links
@@ -159,8 +159,7 @@ where Element.DifferenceIdentifier: Sendable {
     if links.parentKey != OutlineForest.none { keys.release(links.parentKey) }
   }
 
-  /// Numbers the rows and the identities from 0. Otherwise, large changes of a list that has become short would take the
-  /// time of the long one.
+  /// Numbers the rows and the identities from 0.
   @inlinable
   mutating func renumber() {
     let identifiers = keys.identifiers
