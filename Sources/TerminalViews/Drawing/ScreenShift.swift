@@ -1,11 +1,14 @@
 /// A movement of adjacent rows up or down that a terminal can perform with one command.
 struct ScreenShift: Equatable {
-  /// The first row that changes.
-  let top: Int
-  /// The last row that changes.
-  let bottom: Int
+  /// The rows of the moved lines after the shift.
+  let new: Range<Int>
   /// The number of rows by which the contents move down, or up if it is negative.
   let distance: Int
+
+  /// The first row that changes.
+  var top: Int { min(new.lowerBound, new.lowerBound - distance) }
+  /// The last row that changes.
+  var bottom: Int { max(new.upperBound, new.upperBound - distance) - 1 }
 
   /// Moves the rows of an array as the terminal does, and fills empty rows with `blank`.
   func apply<Row>(to rows: inout [Row], blank: Row) {
@@ -37,21 +40,10 @@ struct ScreenShift: Equatable {
     guard let first = costs.firstIndex(where: { $0 > 0 }),
       let last = costs.lastIndex(where: { $0 > 0 }), first < last, last - first < maximumRows
     else { return [] }
-    let search = RunSearch(old: old, new: new, rows: first..<(last + 1))
-    let moved = search.runs().filter { run in
+    let moved = RunSearch(old: old, new: new).runs(in: first..<(last + 1)).filter { run in
       run.distance != 0 && costs[run.new].reduce(0, +) > shiftCost
     }
-    let up = moved.filter { $0.distance < 0 }.map { run in
-      ScreenShift(
-        top: run.new.lowerBound, bottom: run.new.upperBound - 1 - run.distance,
-        distance: run.distance)
-    }
-    let down = moved.filter { $0.distance > 0 }.reversed().map { run in
-      ScreenShift(
-        top: run.new.lowerBound - run.distance, bottom: run.new.upperBound - 1,
-        distance: run.distance)
-    }
-    return up + down
+    return moved.filter { $0.distance < 0 } + moved.reversed().filter { $0.distance > 0 }
   }
 
   /// The approximate number of bytes of the commands for one shift.
@@ -60,41 +52,32 @@ struct ScreenShift: Equatable {
   private static let maximumRows = 1000
 }
 
-/// Adjacent rows of the new version that the old version has at another place.
-private struct Run {
-  let new: Range<Int>
-  /// The number of rows by which the run has moved down.
-  let distance: Int
-}
-
-/// Finds the runs of lines that two versions of a screen share.
+/// Finds the runs of lines that two versions of a screen share. A run that has not moved is a shift by 0 rows.
 private struct RunSearch {
-  private let rows: Range<Int>
   /// A number for each line. Equal lines have equal numbers.
   private let old: [Int]
   private let new: [Int]
   /// The number of bytes saved if a line of the new version need not be drawn.
   private let weights: [Int]
 
-  init(old: [TerminalLine], new: [TerminalLine], rows: Range<Int>) {
-    self.rows = rows
+  init(old: [TerminalLine], new: [TerminalLine]) {
     var numbers: [TerminalLine: Int] = [:]
     func number(_ line: TerminalLine) -> Int {
       if let number = numbers[line] { return number }
       numbers[line] = numbers.count
       return numbers.count - 1
     }
-    self.old = old[rows].map { number($0) }
-    self.new = new[rows].map { number($0) }
-    weights = new[rows].map { line in
+    self.old = old.map { number($0) }
+    self.new = new.map { number($0) }
+    weights = new.map { line in
       line.width == 0 ? 0 : line.spans.reduce(4) { $0 + $1.text.utf8.count }
     }
   }
 
-  /// Returns the runs from top to bottom. They do not cross each other.
-  func runs() -> [Run] {
-    var found: [Run] = []
-    var open = [(old: old.indices, new: new.indices)]
+  /// Returns the runs within some rows from top to bottom. They do not cross each other.
+  func runs(in rows: Range<Int>) -> [ScreenShift] {
+    var found: [ScreenShift] = []
+    var open = [(old: rows, new: rows)]
     while let (old, new) = open.popLast() {
       guard let run = heaviest(old: old, new: new) else { continue }
       found.append(run)
@@ -104,16 +87,11 @@ private struct RunSearch {
       open.append(((end - run.distance)..<old.upperBound, end..<new.upperBound))
     }
     return found.sorted { $0.new.lowerBound < $1.new.lowerBound }
-      .map { run in
-        let start = rows.lowerBound
-        return Run(
-          new: (run.new.lowerBound + start)..<(run.new.upperBound + start), distance: run.distance)
-      }
   }
 
-  private func heaviest(old oldRows: Range<Int>, new newRows: Range<Int>) -> Run? {
+  private func heaviest(old oldRows: Range<Int>, new newRows: Range<Int>) -> ScreenShift? {
     guard !oldRows.isEmpty, !newRows.isEmpty else { return nil }
-    var best: Run?
+    var best: ScreenShift?
     var bestWeight = 0
     let distances =
       (newRows.lowerBound - oldRows.upperBound + 1)...(newRows.upperBound - 1 - oldRows.lowerBound)
@@ -128,7 +106,7 @@ private struct RunSearch {
           weight += weights[row]
           row += 1
           if weight > bestWeight {
-            (best, bestWeight) = (Run(new: start..<row, distance: distance), weight)
+            (best, bestWeight) = (ScreenShift(new: start..<row, distance: distance), weight)
           }
         } else {
           row += 1
