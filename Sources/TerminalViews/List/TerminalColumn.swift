@@ -53,15 +53,29 @@ struct ColumnWidths: Sendable, Hashable {
   static let gap = 2
 
   private var widest: [Int] = []
+  private var maximums: [Int] = []
 
-  /// Starts again with the widths of the titles, each with the maximum of its column.
-  mutating func reset(_ titles: [(title: String, maximum: Int)]) {
-    widest = titles.map { min(TerminalText.width(TerminalText.printable($0.title)), $0.maximum) }
+  init() {}
+
+  /// Starts with the widths of the titles.
+  ///
+  /// - Parameters:
+  ///   - columns: The columns.
+  ///   - limit: The maximum width of each column, besides its own.
+  init<Element>(_ columns: [TerminalColumn<Element>], limit: Int = .max) {
+    widest = Array(repeating: 0, count: columns.count)
+    maximums = columns.map { min($0.maximumWidth, limit) }
+    for (number, column) in columns.enumerated() { record(column.title, in: number) }
   }
 
-  /// Records the width of a visible text.
-  mutating func record(_ width: Int, in column: Int, maximum: Int) {
-    widest[column] = max(widest[column], min(width, maximum))
+  /// The width of a column.
+  subscript(column: Int) -> Int { widest[column] }
+
+  /// Widens a column for a text.
+  mutating func record(_ text: String, in column: Int) {
+    guard widest[column] < maximums[column], !text.isEmpty else { return }
+    let width = TerminalText.width(TerminalText.printable(text))
+    widest[column] = max(widest[column], min(width, maximums[column]))
   }
 
   /// Returns the end of the columns that can be visible. The gaps alone fill the room before that
@@ -110,62 +124,5 @@ struct ColumnWidths: Sendable, Hashable {
     let fitted = fitted(columns, into: room)
     return place < fitted.count
       && fitted[place] >= min(widest[column], ColumnWidths.limit(in: room), room)
-  }
-}
-
-/// The columns of a list that is written as plain lines.
-struct PlainLayout {
-  /// The maximum width of a column. A wide text in one row would otherwise add as many spaces to all
-  /// the others.
-  static let maximumWidth = 200
-
-  private struct Column {
-    let alignment: TerminalAlignment
-    let maximumWidth: Int
-    var width = 0
-  }
-
-  private var columns: [Column]
-
-  /// Starts with the widths of the titles.
-  init<Element>(_ columns: [TerminalColumn<Element>]) {
-    self.columns = columns.map {
-      Column(alignment: $0.alignment, maximumWidth: $0.maximumWidth)
-    }
-    for (number, column) in columns.enumerated() { record(column.title, in: number) }
-  }
-
-  /// Widens a column for a text.
-  mutating func record(_ text: String, in number: Int) {
-    if text.isEmpty { return }
-    let limit = min(columns[number].maximumWidth, PlainLayout.maximumWidth)
-    guard columns[number].width < limit else { return }
-    let width = TerminalText.width(TerminalText.printable(text))
-    columns[number].width = max(columns[number].width, min(width, limit))
-  }
-
-  /// Returns the line of the texts of all columns, without spaces at its end.
-  ///
-  /// - Parameter text: A closure that returns the text of the column with a number.
-  func line(_ text: (_ number: Int) -> String) -> String {
-    var line: [UInt8] = []
-    /// The columns of the terminal that the line takes, and those before the current column.
-    var (taken, start) = (0, 0)
-    for (number, column) in columns.enumerated() {
-      defer { start += column.width + ColumnWidths.gap }
-      let text = text(number)
-      if text.isEmpty { continue }
-      let shown = TerminalText.truncated(
-        TerminalText.printable(text), to: column.maximumWidth)
-      let width = TerminalText.width(shown)
-      let indent = column.alignment.indent(in: max(0, column.width - width))
-      // After a text that was too wide, the line returns to its columns as soon as there is room.
-      let spaces = max(start + indent - taken, number > 0 && taken > 0 ? ColumnWidths.gap : 0)
-      line.append(contentsOf: repeatElement(UInt8(ascii: " "), count: spaces))
-      line.append(contentsOf: shown.utf8)
-      taken += spaces + width
-    }
-    while line.last == UInt8(ascii: " ") { line.removeLast() }
-    return String(decoding: line, as: UTF8.self)
   }
 }

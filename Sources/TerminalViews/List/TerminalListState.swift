@@ -256,7 +256,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   private mutating func resetColumns() {
     firstColumn = min(firstColumn, max(0, columns.count - 1))
     pinnedColumns = columns.indices.filter { columns[$0].isPinned }
-    widths.reset(columns.map { ($0.title, $0.maximumWidth) })
+    widths = ColumnWidths(columns)
     measure()
   }
 
@@ -286,8 +286,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
       let element = contents[row]
       if header(element) != nil { continue }
       for number in shown {
-        let text = TerminalText.printable(visibleText(columns[number], element))
-        widths.record(TerminalText.width(text), in: number, maximum: columns[number].maximumWidth)
+        widths.record(visiblePart(of: columns[number].text(element)), in: number)
       }
     }
   }
@@ -295,10 +294,6 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   /// Returns the part of a text that can be visible.
   ///
   /// A text can be very long, and its width is measured after each key.
-  private func visibleText(_ column: TerminalColumn<Element>, _ element: Element) -> String {
-    visiblePart(of: column.text(element))
-  }
-
   private func visiblePart(of text: String) -> String {
     // This is enough for a full line with several combining marks on each letter.
     let limit = 16 * size.columns
@@ -375,7 +370,7 @@ extension TerminalListState {
       append(to: &line, widths) { column in
         var style = column.style(element)
         style.foreground = mark?.color ?? style.foreground
-        return (visibleText(column, element), style)
+        return (visiblePart(of: column.text(element)), style)
       }
     }
     guard row == selection else { return line }
@@ -409,14 +404,40 @@ extension TerminalListState {
   /// - Parameter write: A closure that receives each line, without a line break.
   /// - Complexity: O(*n*) in the text and the cells. The closure of each column is called twice for each element.
   public func writePlainLines(_ write: (String) throws -> Void) rethrows {
-    var layout = PlainLayout(columns)
+    // A wide text in one row would otherwise add as many spaces to all the others.
+    var widths = ColumnWidths(columns, limit: 200)
     for element in contents where header(element) == nil {
-      for number in columns.indices { layout.record(columns[number].text(element), in: number) }
+      for number in columns.indices { widths.record(columns[number].text(element), in: number) }
     }
-    if !columns.isEmpty { try write(layout.line { columns[$0].title }) }
+    if !columns.isEmpty { try write(plainLine(widths, \.title)) }
     for element in contents {
       let header = header(element).map { TerminalText.printable($0) }
-      try write(header ?? layout.line { columns[$0].text(element) })
+      try write(header ?? plainLine(widths) { $0.text(element) })
     }
+  }
+
+  /// Returns the line of the texts of all columns, without spaces at its end.
+  private func plainLine(
+    _ widths: ColumnWidths, _ text: (TerminalColumn<Element>) -> String
+  ) -> String {
+    var line: [UInt8] = []
+    /// The columns of the terminal that the line takes, and those before the current column.
+    var (taken, start) = (0, 0)
+    for (number, column) in columns.enumerated() {
+      defer { start += widths[number] + ColumnWidths.gap }
+      let text = text(column)
+      if text.isEmpty { continue }
+      let shown = TerminalText.truncated(
+        TerminalText.printable(text), to: column.maximumWidth)
+      let width = TerminalText.width(shown)
+      let indent = column.alignment.indent(in: max(0, widths[number] - width))
+      // After a text that was too wide, the line returns to its columns as soon as there is room.
+      let spaces = max(start + indent - taken, number > 0 && taken > 0 ? ColumnWidths.gap : 0)
+      line.append(contentsOf: repeatElement(UInt8(ascii: " "), count: spaces))
+      line.append(contentsOf: shown.utf8)
+      taken += spaces + width
+    }
+    while line.last == UInt8(ascii: " ") { line.removeLast() }
+    return String(decoding: line, as: UTF8.self)
   }
 }
