@@ -21,11 +21,9 @@ import SwappablePrimitives
 @MainActor
 public final class TerminalListView<Element: Differentiable & Sendable> {
   /// The state of the list.
-  public private(set) var state: TerminalListState<Element>
+  public internal(set) var state: TerminalListState<Element>
   /// The status of the source.
   public private(set) var status: SourceStatus
-  /// The number of events that the list has received.
-  package private(set) var eventCount = 0
   /// A closure that is called after each event, before the list is drawn.
   public var onEvent: (@MainActor (CollectionEvent<Element>) -> Void)?
 
@@ -43,23 +41,13 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   ///     0.
   ///   - clock: The clock that times frames and marks.
   ///   - draw: A closure that draws the list. It is called on the main actor.
-  public convenience init(
+  public init(
     _ source: some DataSource<Element>, columns: [TerminalColumn<Element>],
     markDuration: Duration = .milliseconds(1500), framesPerSecond: Int = 30,
     clock: some Clock<Duration> = ContinuousClock(),
     draw: @escaping @MainActor (TerminalListView) -> Void
   ) {
-    self.init(
-      source, TerminalListState(columns: columns, markDuration: markDuration),
-      framesPerSecond: framesPerSecond, clock: clock, draw: draw)
-  }
-
-  /// Creates a list that follows a data source with an empty state.
-  init(
-    _ source: some DataSource<Element>, _ empty: TerminalListState<Element>, framesPerSecond: Int,
-    clock: some Clock<Duration>, draw: @escaping @MainActor (TerminalListView) -> Void
-  ) {
-    state = empty
+    state = TerminalListState(columns: columns, markDuration: markDuration)
     status = source.collection.current.state.status
     self.clock = AnyClock(clock)
     let pacer = FramePacer(framesPerSecond: framesPerSecond, clock: self.clock) { [weak self] in
@@ -68,29 +56,16 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
       draw(self)
     }
     self.pacer = pacer
-    let later: @Sendable (@escaping @Sendable () -> Void) -> Void = { [weak pacer] work in
+    let scheduler = Scheduler { [weak pacer] work in
       // If the list was released meanwhile, the event is dropped.
       Task { @MainActor in pacer?.request(work) }
     }
     // The first event is delivered with a frame, too: by then, the screen size is known.
-    let contents = source.observe(on: Scheduler(later)) { [weak self] event in
+    let contents = source.observe(on: scheduler) { [weak self] event in
       MainActor.assumeIsolated { self?.apply(event) }
     }
-    // The latest status that the list has not received yet.
-    let pending = Locked<SourceStatus?>(nil)
-    let statuses = source.observeStatus { [weak self] status in
-      let isFirst = pending.withLock { pending in
-        defer { pending = status }
-        return pending == nil
-      }
-      guard isFirst else { return }
-      later {
-        let status = pending.withLock { pending in
-          defer { pending = nil }
-          return pending
-        }
-        MainActor.assumeIsolated { if let status { self?.status = status } }
-      }
+    let statuses = source.observeStatus(on: scheduler) { [weak self] status in
+      MainActor.assumeIsolated { self?.status = status }
     }
     observations = [contents, statuses]
   }
@@ -202,7 +177,6 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   public func setNeedsDisplay() { pacer?.request() }
 
   private func apply(_ event: CollectionEvent<Element>) {
-    eventCount += 1
     state.apply(event, at: clock.now.offset)
     onEvent?(event)
   }

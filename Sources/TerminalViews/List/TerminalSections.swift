@@ -69,8 +69,8 @@ extension TerminalListView {
     clock: some Clock<Duration> = ContinuousClock(),
     draw: @escaping @MainActor (TerminalListView) -> Void
   ) where Element == ListSection<Key, Item>.Row {
-    self.init(
-      rows, TerminalListState(columns: columns, markDuration: markDuration, header: header),
-      framesPerSecond: framesPerSecond, clock: clock, draw: draw)
+    self.init(rows, columns: [], framesPerSecond: framesPerSecond, clock: clock, draw: draw)
+    // The first event is delivered later, with a frame.
+    state = TerminalListState(columns: columns, markDuration: markDuration, header: header)
   }
 }
