@@ -29,6 +29,9 @@ final class Terminal: Sendable {
   private static let leaveSequence: StaticString =
     "\u{1B}[m\u{1B}[r\u{1B}[?2004l\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
+  /// The time to wait for the rest of a sequence after an escape character.
+  private static let escapeTimeout = Duration.milliseconds(50)
+
   private let input: TerminalFile
   private let output: TerminalFile
   private let savedModes: TerminalModes
@@ -49,14 +52,9 @@ final class Terminal: Sendable {
   /// is not a terminal, the controlling terminal of the process, `/dev/tty`, is used instead.
   ///
   /// - Throws: An error if there is no terminal.
-  convenience init() throws(TerminalError) {
-    try self.init(
-      input: TerminalFile(STDIN_FILENO, O_RDONLY), output: TerminalFile(STDOUT_FILENO, O_WRONLY))
-  }
-
-  init(input: TerminalFile, output: TerminalFile) throws(TerminalError) {
-    self.input = input
-    self.output = output
+  init() throws(TerminalError) {
+    input = try TerminalFile(STDIN_FILENO, O_RDONLY)
+    output = try TerminalFile(STDOUT_FILENO, O_WRONLY)
     try input.waitForForeground()
     savedModes = try TerminalModes(of: input)
   }
@@ -159,10 +157,7 @@ final class Terminal: Sendable {
   ///
   /// The stream ends at the end of the terminal's input. Keys are read until you cancel or release
   /// the stream. Use one stream at a time.
-  ///
-  /// - Parameter escapeTimeout: The time to wait for the rest of a sequence after an escape
-  ///   character. A slow connection may need more than the default.
-  func keys(escapeTimeout: Duration = .milliseconds(50)) -> AsyncStream<TerminalKey> {
+  func keys() -> AsyncStream<TerminalKey> {
     let (keys, send) = AsyncStream<TerminalKey>.makeStream()
     guard let wakePipe = try? WakePipe() else {
       send.finish()
@@ -176,7 +171,8 @@ final class Terminal: Sendable {
         var parser = TerminalKeyParser()
         while true {
           let found: [TerminalKey]
-          switch input.read(timeout: parser.isWaiting ? escapeTimeout : nil, wakePipe: wakePipe) {
+          let timeout = parser.isWaiting ? Terminal.escapeTimeout : nil
+          switch input.read(timeout: timeout, wakePipe: wakePipe) {
           case .bytes(let bytes): found = parser.parse(bytes)
           case .nothing: found = parser.flush()
           case .end: return send.finish()

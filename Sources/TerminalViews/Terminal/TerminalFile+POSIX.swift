@@ -43,13 +43,6 @@ final class TerminalFile: Sendable {
     }
   }
 
-  /// Uses an open descriptor without closing it later.
-  init(descriptor: Int32) {
-    self.descriptor = descriptor
-    isOwned = false
-    maximumCount = 256
-  }
-
   deinit {
     if isOwned { close(descriptor) }
   }
