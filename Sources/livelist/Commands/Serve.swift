@@ -94,7 +94,6 @@ struct Serve: Command {
     }
     running.withLock { $0 = server }
     // Standard output stays empty for later use.
-    let names = self.lists.map(\.name).joined(separator: ", ")
     Program.report("serving \(names) at \(server.path)")
     if await performCommands(lists) {
       server.stop()
@@ -105,16 +104,6 @@ struct Serve: Command {
     withExtendedLifetime(server) {}
   }
 
-  private func list(
-    _ name: ByteString, in lists: [ByteString: ServedList]
-  ) throws(LivelistError) -> ServedList {
-    guard let list = lists[name] else {
-      let names = self.lists.map(\.name).joined(separator: ", ")
-      throw .input("there is no list \"\(name)\"; the lists are \(names)")
-    }
-    return list
-  }
-
   /// Performs the commands on standard input.
   ///
   /// - Returns: A Boolean value that indicates whether the program should end.
@@ -122,20 +111,49 @@ struct Serve: Command {
     let input = LineReader(descriptor: STDIN_FILENO)
     while let line = await input.next() {
       do throws(LivelistError) {
-        switch try ServeCommand(line) {
-        case .quit: return true
-        case .cancel(let name): try self.list(name, in: lists).swaps.cancel()
-        case .swap(let name, let source):
-          let list = try self.list(name, in: lists)
-          try list.swaps.swap(to: source)
-        case nil: break
-        }
+        if try perform(line, on: lists) { return true }
       } catch {
         Program.report(error.message)
       }
     }
     return false
   }
+
+  /// Performs the command of a line, which may be blank.
+  ///
+  /// - Returns: A Boolean value that indicates whether the program should end.
+  private func perform(
+    _ line: [UInt8], on lists: [ByteString: ServedList]
+  ) throws(LivelistError) -> Bool {
+    let text = ByteString(bytes: line[JSONText.bodyStart(of: line[...])...]).withoutTrailingSpace
+    let (command, rest) = text.firstWord
+    let (name, source) = rest.firstWord
+    func swaps() throws(LivelistError) -> SwapRequests {
+      guard let list = lists[name] else {
+        throw .input("there is no list \"\(name)\"; the lists are \(names)")
+      }
+      return list.swaps
+    }
+    switch command {
+    case "": break
+    case "quit" where rest.isEmpty: return true
+    case "cancel" where !name.isEmpty && source.isEmpty: try swaps().cancel()
+    case "swap":
+      guard !source.isEmpty else {
+        throw .usage("swap needs a name and a source; use swap NAME SOURCE")
+      }
+      let specification = try SourceSpecification(source)
+      try swaps().swap(to: specification)
+    default:
+      let advice = NearestWord.advice(for: command, among: ["swap", "cancel", "quit"])
+      throw .usage(
+        "unknown command \"\(text)\"\(advice); use swap NAME SOURCE, cancel NAME or quit")
+    }
+    return false
+  }
+
+  /// The names of the lists, for messages.
+  private var names: String { lists.map(\.name).joined(separator: ", ") }
 }
 
 /// A list that is served.
@@ -153,33 +171,5 @@ private struct ServedList {
     var options = options
     options.key = key
     swaps = SwapRequests(container, options)
-  }
-}
-
-/// A command in the input of `serve`.
-enum ServeCommand: Equatable {
-  case swap(name: ByteString, SourceSpecification)
-  case cancel(name: ByteString)
-  case quit
-
-  /// Parses a line. Returns `nil` if the line is blank.
-  init?(_ line: [UInt8]) throws(LivelistError) {
-    let text = ByteString(bytes: line[JSONText.bodyStart(of: line[...])...]).withoutTrailingSpace
-    let (command, rest) = text.firstWord
-    let (name, source) = rest.firstWord
-    switch command {
-    case "": return nil
-    case "quit" where rest.isEmpty: self = .quit
-    case "cancel" where !name.isEmpty && source.isEmpty: self = .cancel(name: name)
-    case "swap":
-      guard !source.isEmpty else {
-        throw .usage("swap needs a name and a source; use swap NAME SOURCE")
-      }
-      self = .swap(name: name, try SourceSpecification(source))
-    default:
-      let advice = NearestWord.advice(for: command, among: ["swap", "cancel", "quit"])
-      throw .usage(
-        "unknown command \"\(text)\"\(advice); use swap NAME SOURCE, cancel NAME or quit")
-    }
   }
 }
