@@ -100,50 +100,23 @@ extension DataSource<JSONElement> {
   ///
   /// A source that fails later keeps its contents. A served list may have failed long before, and is loaded nevertheless.
   func loadedSnapshot() async throws(LivelistError) -> Snapshot<JSONElement> {
-    do {
-      var contents = try await contentsIfLoaded()
-      if contents == nil {
-        let (changes, change) = AsyncStream.makeStream(
-          of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let observations = [
-          observeStatus { _ in change.yield() }, observeSnapshots { _ in change.yield() },
-        ]
-        for await _ in changes where state.hasLoaded || failureBeforeLoading != nil {
-          contents = snapshot
-          break
-        }
-        withExtendedLifetime(observations) {}
-      }
+    let (states, send) = AsyncStream.makeStream(
+      of: CollectionState<JSONElement>.self, bufferingPolicy: .bufferingNewest(1))
+    let observation = observeState { send.yield($0) }
+    defer { observation.dispose() }
+    for await state in states where state.hasLoaded || state.status.error != nil {
+      let failed = explain().nodes.filter { $0.inputs.isEmpty && $0.status?.error != nil }
       // A list of several sources counts as loaded if some of them have failed.
-      if let failureBeforeLoading { throw failureBeforeLoading }
-      guard let contents else { throw CancellationError() }
-      return contents
-    } catch {
-      throw LivelistError(cannotLoad: error)
+      if let error = failed.first(where: { $0.hasLoaded == false })?.status?.error {
+        throw LivelistError(cannotLoad: error)
+      }
+      if state.hasLoaded { return state.snapshot }
+      // Parts that have failed only after they were loaded are used. Wait for the other parts.
+      if !failed.contains(where: { $0.hasLoaded == true }), let error = state.status.error {
+        throw LivelistError(cannotLoad: error)
+      }
     }
-  }
-
-  /// Waits until the source is loaded, and returns its contents.
-  ///
-  /// - Returns: The contents, or `nil` if parts have failed, but only after they were loaded, and other parts are loading.
-  private func contentsIfLoaded() async throws -> Snapshot<JSONElement>? {
-    do {
-      return try await loaded()
-    } catch let error as SourceError {
-      let hasOnlyLaterFailures =
-        failureBeforeLoading == nil
-        && explain().nodes.contains { part in
-          part.inputs.isEmpty && part.hasLoaded == true && part.status?.error != nil
-        }
-      if hasOnlyLaterFailures { return nil }
-      throw error
-    }
-  }
-
-  /// The error of a part that has failed and has never loaded, or `nil`.
-  private var failureBeforeLoading: SourceError? {
-    explain().nodes.lazy.filter { $0.inputs.isEmpty && $0.hasLoaded == false }
-      .compactMap(\.status?.error).first
+    throw LivelistError(cannotLoad: CancellationError())
   }
 
   /// Waits until the source is loaded, and returns its contents. Throws an error if its last line is incomplete.
