@@ -65,26 +65,22 @@ final class PipeDataSource: DataSource {
     while case let start = bytes.count, try bytes.append(readingFrom: descriptor) {
       // A byte order mark may arrive before the text, and in parts.
       if format == nil, !byteOrderMark.starts(with: bytes),
-        bytes[JSONText.bodyStart(of: bytes[...])...].contains(where: {
-          ![0x20, 0x09, 0x0A, 0x0D].contains($0)
-        })
+        SourceSpecification.Format.firstByte(of: bytes) != nil
       {
         format = SourceSpecification.Format(startingWith: bytes) ?? .jsonLines
       }
       guard format == .jsonLines, options.followsPipes,
         let end = bytes[start...].lastIndex(of: UInt8(ascii: "\n"))
       else { continue }
-      try lines.parse(bytes[..<end])
+      try show(bytes[..<end], &lines)
       bytes.removeSubrange(...end)
-      show(&lines)
     }
     if format == .json {
       feed.publish(
         .whole(try JSONElement.elements(ofArray: bytes, key: options.key)),
         diagnostics: lines.diagnostics(isAtEnd: true))
     } else {
-      try lines.parse(bytes[...])
-      show(&lines, isAtEnd: true)
+      try show(bytes[...], &lines, isAtEnd: true)
     }
   }
 
@@ -95,18 +91,19 @@ final class PipeDataSource: DataSource {
     return descriptor
   }
 
-  /// Appends the new elements to the contents.
-  private func show(_ lines: inout PipeLines, isAtEnd: Bool = false) {
-    feed.publish(
-      .appended(lines.takeElements()), diagnostics: lines.diagnostics(isAtEnd: isAtEnd))
+  /// Appends the elements of further lines to the contents.
+  private func show(
+    _ bytes: ArraySlice<UInt8>, _ lines: inout PipeLines, isAtEnd: Bool = false
+  ) throws(JSONElement.ParsingError) {
+    let elements = try lines.parse(bytes)
+    feed.publish(.appended(elements), diagnostics: lines.diagnostics(isAtEnd: isAtEnd))
   }
 }
 
-/// The lines of a pipe: the elements that were read, and the lines that were skipped.
+/// A parser of the lines of a pipe, which counts the lines that were skipped.
 private struct PipeLines {
   private let name: String
   private let options: SourceOptions
-  private var elements: [JSONElement] = []
   private var count = 0
   private var skipped = SkippedLines()
 
@@ -115,7 +112,11 @@ private struct PipeLines {
     self.options = options
   }
 
-  mutating func parse(_ bytes: ArraySlice<UInt8>) throws(JSONElement.ParsingError) {
+  /// Returns the elements of further lines.
+  mutating func parse(
+    _ bytes: ArraySlice<UInt8>
+  ) throws(JSONElement.ParsingError) -> [JSONElement] {
+    var elements: [JSONElement] = []
     for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
       count += 1
       if JSONText.isBlank(line: line) { continue }
@@ -129,10 +130,6 @@ private struct PipeLines {
         skipped.latest = error
       }
     }
-  }
-
-  mutating func takeElements() -> [JSONElement] {
-    defer { elements = [] }
     return elements
   }
 

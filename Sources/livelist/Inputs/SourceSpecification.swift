@@ -190,7 +190,8 @@ private struct SourceParser {
   /// Parses `PATH?SQL`, `PATH#TABLE` or `PATH`.
   private func database(_ rest: ByteString) throws(LivelistError) -> SourceSpecification.Kind {
     if let table = try table(in: rest) { return table }
-    let (path, query) = SourceParser.split(rest, at: "?")
+    let parts = rest.split(at: "?")
+    let path = parts?.before ?? rest
     guard !path.isEmpty else {
       throw .usage("the source \"\(text)\" has no path; use sqlite:PATH#TABLE or sqlite:PATH?SQL")
     }
@@ -199,7 +200,9 @@ private struct SourceParser {
         "the path \"\(longer)\" contains a \"?\", but the first \"?\" ends the path; "
           + "rename the file, or use a symbolic link without \"?\" in its name")
     }
-    guard let query, case let sql = try string(query), !sql.allSatisfy(\.isWhitespace) else {
+    guard let query = parts?.after, case let sql = try string(query),
+      !sql.allSatisfy(\.isWhitespace)
+    else {
       throw .usage("the source \"\(text)\" has no query; \(DatabaseTables.hint(path: path))")
     }
     return .query(path: path, sql: sql)
@@ -225,13 +228,6 @@ private struct SourceParser {
       .map { ByteString(bytes: text.bytes[..<$0]) }
   }
 
-  /// Returns the parts before and after the first occurrence of a character.
-  private static func split(
-    _ text: ByteString, at mark: Unicode.Scalar
-  ) -> (ByteString, ByteString?) {
-    text.split(at: mark).map { ($0.before, $0.after) } ?? (text, nil)
-  }
-
   /// Returns the path of an existing file that contains a question mark, if the user probably meant
   /// it.
   ///
@@ -251,8 +247,7 @@ private struct SourceParser {
   private func guessed() throws(LivelistError) -> SourceSpecification.Kind {
     if exists(text) { return try kind(ofFile: text) }
     for mark: Unicode.Scalar in ["?", "#"] {
-      let (path, rest) = SourceParser.split(text, at: mark)
-      guard rest != nil, !path.isEmpty else { continue }
+      guard let path = text.split(at: mark)?.before, !path.isEmpty else { continue }
       if fileKind(byEnding: path) == .database
         || exists(path) && fileKind(byContents: path) == .database
       {
@@ -351,11 +346,15 @@ private func fileKind(byContents path: ByteString) -> FileKind? {
 extension SourceSpecification.Format {
   /// Guesses the format of a text by its first bytes. Returns `nil` if it is not JSON.
   init?(startingWith bytes: [UInt8]) {
-    let text = bytes[JSONText.bodyStart(of: bytes[...])...]
-    switch text.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) {
+    switch Self.firstByte(of: bytes) {
     case UInt8(ascii: "["): self = .json
     case let byte? where "{\"-0123456789tfn".utf8.contains(byte): self = .jsonLines
     default: return nil
     }
+  }
+
+  /// Returns the first byte that is neither white space nor part of a byte order mark.
+  static func firstByte(of bytes: [UInt8]) -> UInt8? {
+    bytes[JSONText.bodyStart(of: bytes[...])...].first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
   }
 }
