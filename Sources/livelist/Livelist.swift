@@ -35,7 +35,7 @@ struct Livelist {
     // The view is drawn on the main thread. While `dispatchMain` waits for work, the thread
     // receives signals.
     if command is View { dispatchMain() }
-    while true { pause() }
+    Program.waitForEnd()
   }
 
   /// Parses the arguments after the name of the program.

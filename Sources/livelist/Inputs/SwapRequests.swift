@@ -6,16 +6,11 @@ import SwappableSources
 
 /// The swaps of a container that commands request. A further swap replaces one that is still loading.
 final class SwapRequests: Sendable {
-  private struct Request: Sendable {
-    let handle: SwapHandle
-    /// The task that reports a failure.
-    let report: Task<Void, Never>
-  }
-
   private let container: SwappableContainer<JSONElement>
   private let options: SourceOptions
   private let changeGuard: ChangeGuard<JSONElement>?
-  private let latest = Locked<Request?>(nil)
+  /// The latest swap, and the task that reports its failure.
+  private let latest = Locked<(handle: SwapHandle, report: Task<Void, Never>)?>(nil)
 
   /// - Parameters:
   ///   - container: The container whose source is swapped.
@@ -55,7 +50,7 @@ final class SwapRequests: Sendable {
       case .cancelled, .cycle: Program.report(prefix + "the swap was canceled")
       }
     }
-    latest.withLock { $0 = Request(handle: handle, report: report) }
+    latest.withLock { $0 = (handle, report) }
     return source
   }
 

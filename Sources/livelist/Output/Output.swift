@@ -69,8 +69,7 @@ final class Output: Sendable {
     case 0: break
     case EPIPE, ECONNRESET: Program.end()
     default:
-      Program.end(
-        with: .input("cannot write to standard output: \(String(cString: strerror(code)))"))
+      Program.end(with: .input(SystemError(code, "cannot write to standard output: ").message))
     }
   }
 
