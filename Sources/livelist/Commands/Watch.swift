@@ -24,12 +24,7 @@ struct Watch: Command {
   func run(_ output: Output) async throws(LivelistError) {
     Interruption.watch(output)
     let input = hasCommands ? CommandInput() : nil
-    let source = try await WatchStart(
-      input: input, isTraced: options.isTraced
-    ) { (specification) throws(LivelistError) in
-      try specification.open(options.sources, guardedBy: options.changeGuard)
-    }
-    .loadedSource(specification)
+    let source = try await loadedSource(input)
     let container = SwappableContainer(source)
     let shown = options.selection.applied(to: container)
     let mistakes = options.selection.reportMistakes(inFirstElementsOf: container)
@@ -180,7 +175,7 @@ extension SwappableContainer<JSONElement> {
 }
 
 /// A command in the input of `watch`.
-enum WatchCommand: Equatable {
+private enum WatchCommand {
   case swap(SourceSpecification)
   case cancel
   case accept
@@ -214,36 +209,37 @@ enum WatchCommand: Equatable {
   }
 }
 
-/// The first load of `watch`. Commands on standard input are read meanwhile.
-///
-/// A `swap` waits for the load, because a script may write all its commands at once. `cancel` cancels the
-/// load. Then the source of the latest `swap` is loaded instead, or else the program ends. After a second
-/// `quit`, it ends at once.
-struct WatchStart {
-  private enum Event: Sendable {
+// MARK: The first load
+
+extension Watch {
+  private enum LoadEvent: Sendable {
     case line([UInt8]?)
     /// The result of a load, with the number of the load.
     case loaded(Result<Void, LivelistError>, load: Int)
   }
 
-  /// The input with commands, or `nil` if none are read.
-  let input: CommandInput?
-  let isTraced: Bool
-  /// Creates the source for a specification.
-  let open: (SourceSpecification) throws(LivelistError) -> any DataSource<JSONElement>
-
-  /// Loads the first source.
-  func loadedSource(
-    _ specification: SourceSpecification
+  /// Loads the first source. Commands on standard input are read meanwhile.
+  ///
+  /// A `swap` waits for the load, because a script may write all its commands at once. `cancel` cancels the
+  /// load. Then the source of the latest `swap` is loaded instead, or else the program ends. After a second
+  /// `quit`, it ends at once.
+  ///
+  /// - Parameter input: The input with commands, or `nil` if none are read.
+  private func loadedSource(
+    _ input: CommandInput?
   ) async throws(LivelistError) -> any DataSource<JSONElement> {
-    let (events, continuation) = AsyncStream.makeStream(of: Event.self)
+    let (events, continuation) = AsyncStream.makeStream(of: LoadEvent.self)
+    func expectLine() {
+      guard let reading = input?.reading() else { return }
+      Task { continuation.yield(.line(await reading.value)) }
+    }
     var (specification, number) = (specification, 0)
     var source = try open(specification)
     var loading = start(source, number, continuation)
     var waiting: [[UInt8]] = []
     defer { input?.put(back: waiting) }
     var quitCount = 0
-    expectLine(continuation)
+    expectLine()
     for await event in events {
       switch event {
       case .loaded(let result, load: number):
@@ -258,7 +254,7 @@ struct WatchStart {
           waiting.append(line)
         case .cancel:
           loading.cancel()
-          guard let next = WatchStart.removeSwaps(from: &waiting) else {
+          guard let next = Watch.removeSwaps(from: &waiting) else {
             throw .input("cannot load \(specification.text): the load was canceled")
           }
           (specification, number) = (next, number + 1)
@@ -266,7 +262,7 @@ struct WatchStart {
           loading = start(source, number, continuation)
         default: waiting.append(line)
         }
-        expectLine(continuation)
+        expectLine()
       case .loaded, .line(nil): break
       }
     }
@@ -289,9 +285,9 @@ struct WatchStart {
   /// Waits until the source is loaded, and prints the steps until then.
   private func start(
     _ source: any DataSource<JSONElement>, _ number: Int,
-    _ continuation: AsyncStream<Event>.Continuation
+    _ continuation: AsyncStream<LoadEvent>.Continuation
   ) -> Task<Void, Never> {
-    Task { [isTraced] in
+    Task { [isTraced = options.isTraced] in
       var steps = isTraced ? source.trace().makeAsyncIterator() : nil
       do throws(LivelistError) {
         _ = try await source.loadedSnapshot()
@@ -306,9 +302,10 @@ struct WatchStart {
     }
   }
 
-  private func expectLine(_ continuation: AsyncStream<Event>.Continuation) {
-    guard let reading = input?.reading() else { return }
-    Task { continuation.yield(.line(await reading.value)) }
+  private func open(
+    _ specification: SourceSpecification
+  ) throws(LivelistError) -> any DataSource<JSONElement> {
+    try specification.open(options.sources, guardedBy: options.changeGuard)
   }
 }
 
