@@ -111,15 +111,14 @@ final class EventPrinter: @unchecked Sendable {
 }
 
 /// A status as the reader of the output knows it.
-private struct ShownStatus: Equatable, CustomStringConvertible {
+private struct ShownStatus: Equatable {
   let state: String
   let message: String?
 
-  init(state: String, message: String?) {
-    self.state = state
-    self.message = message
-  }
+  var description: String { [state, message].compactMap(\.self).joined(separator: ": ") }
+}
 
+extension ShownStatus {
   init(_ status: SourceStatus, heldFor reason: String?) {
     if let reason {
       self.init(state: "held", message: reason)
@@ -130,8 +129,6 @@ private struct ShownStatus: Equatable, CustomStringConvertible {
       self.init(state: status.state.name, message: message.isEmpty ? nil : message)
     }
   }
-
-  var description: String { [state, message].compactMap(\.self).joined(separator: ": ") }
 }
 
 /// The format of events for people.
