@@ -49,26 +49,20 @@ struct ViewPattern: Sendable, Equatable {
   /// `nil` if their bytes are not sufficient to tell.
   private static func matches(_ pattern: [UInt8], _ element: JSONElement) -> Bool? {
     let bytes = element.utf8
-    return bytes.withUnsafeBufferPointer { bytes in
-      pattern.withUnsafeBufferPointer { pattern in
-        // Most elements do not contain the bytes at all.
-        guard offset(of: pattern, in: bytes, 0..<bytes.count) != nil else { return false }
-        guard element.kind == .object else {
-          return matches(pattern, bytes, value: 0..<bytes.count)
-        }
-        var result: Bool? = false
-        for member in JSONMemberRanges(element) {
-          let isMatch = matches(pattern, bytes, value: member.value)
-          if isMatch == true { return true }
-          if isMatch == nil { result = nil }
-        }
-        return result
-      }
+    // Most elements do not contain the bytes at all.
+    guard offset(of: pattern, in: bytes, 0..<bytes.count) != nil else { return false }
+    guard element.kind == .object else { return matches(pattern, bytes, value: 0..<bytes.count) }
+    var result: Bool? = false
+    for member in JSONMemberRanges(element) {
+      let isMatch = matches(pattern, bytes, value: member.value)
+      if isMatch == true { return true }
+      if isMatch == nil { result = nil }
     }
+    return result
   }
 
   private static func matches(
-    _ pattern: UnsafeBufferPointer<UInt8>, _ bytes: UnsafeBufferPointer<UInt8>, value: Range<Int>
+    _ pattern: [UInt8], _ bytes: [UInt8], value: Range<Int>
   ) -> Bool? {
     let isString = bytes[value.lowerBound] == UInt8(ascii: "\"")
     let text = isString ? value.lowerBound + 1..<value.upperBound - 1 : value
@@ -83,8 +77,7 @@ struct ViewPattern: Sendable, Equatable {
   }
 
   private static func offset(
-    of pattern: UnsafeBufferPointer<UInt8>, in bytes: UnsafeBufferPointer<UInt8>,
-    _ range: Range<Int>
+    of pattern: [UInt8], in bytes: [UInt8], _ range: Range<Int>
   ) -> Int? {
     guard let first = pattern.first else { return range.lowerBound }
     guard range.count >= pattern.count else { return nil }
