@@ -98,6 +98,13 @@ import Testing
     for wrong in ["", "{", "{1", "1,2", "{1}}", "{\"a}"] { #expect(parse(wrong, .text) == nil) }
   }
 
+  @Test func `an empty array is a bytea only if its elements are bytes`() {
+    #expect([String]().postgresValue == .array([]) && [Int]().postgresValue == .array([]))
+    #expect([UInt8]().postgresValue == .bytes([]))
+    #expect([String](postgresValue: .bytes([])) == nil)
+    #expect([UInt8](postgresValue: .bytes([])) == [])
+  }
+
   @Test func `integers are read exactly, or not at all`() {
     func parse(_ text: String) -> Int64? {
       var text = text

@@ -447,7 +447,8 @@ extension String: PostgresValueConvertible {
 extension Array: PostgresValueConvertible where Element: PostgresValueConvertible {
   /// The elements as an array, or the bytes as a `bytea`.
   public var postgresValue: PostgresValue {
-    if let bytes = self as? [UInt8] { return .bytes(bytes) }
+    // An empty array of any type can be cast.
+    if Element.self == UInt8.self, let bytes = self as? [UInt8] { return .bytes(bytes) }
     return .array(map(\.postgresValue))
   }
 
@@ -455,7 +456,7 @@ extension Array: PostgresValueConvertible where Element: PostgresValueConvertibl
   public init?(postgresValue: PostgresValue) {
     switch postgresValue {
     case .bytes(let bytes):
-      guard let bytes = bytes as? [Element] else { return nil }
+      guard Element.self == UInt8.self, let bytes = bytes as? [Element] else { return nil }
       self = bytes
     case .array(let values):
       var elements: [Element] = []
