@@ -86,7 +86,7 @@ import Testing
       isHeld.open()
       mayContinue.pass()
     }
-    try await session.run("LISTEN held", receiver: ResultReceiver())
+    try await session.run("LISTEN held")
     let pid = try await session.texts("SELECT pg_backend_pid()", columns: 1)[0][0] ?? ""
     // The session's queue is held, so the reason and the end of the connection arrive together.
     try await database.connection.execute("NOTIFY held")

@@ -176,8 +176,7 @@ struct ChangeTriggerInstaller {
         if result.action != .unchanged {
           let function = table.function ?? ChangeTriggers.makeFunctionName()
           try await session.run(
-            ChangeTriggers.installSQL(table, function: function, wakesReaders: wakesReaders),
-            receiver: ResultReceiver())
+            ChangeTriggers.installSQL(table, function: function, wakesReaders: wakesReaders))
         }
         results.append(result)
       }
@@ -262,15 +261,13 @@ struct ChangeTriggerInstaller {
     try await inAttempts(on: nil, after: []) { () throws(PostgresError) in
       try await excludeOtherInstallers()
       guard let sql = try await commonSQL(readers: readers) else { return }
-      try await session.run(sql, receiver: ResultReceiver())
+      try await session.run(sql)
     }
   }
 
   /// Waits until no other program installs or removes triggers, until the end of the transaction.
   private func excludeOtherInstallers() async throws(PostgresError) {
-    try await session.run(
-      "SELECT pg_catalog.pg_advisory_xact_lock(\(ChangeTriggers.lockKey))",
-      receiver: ResultReceiver())
+    try await session.run("SELECT pg_catalog.pg_advisory_xact_lock(\(ChangeTriggers.lockKey))")
   }
 
   /// Returns the statements that create or repair the common objects, or `nil` if everything fits.
@@ -374,23 +371,22 @@ struct ChangeTriggerInstaller {
 
   /// Returns a Boolean value that indicates whether the table of records takes each row.
   private func canInsert() async throws(PostgresError) -> Bool {
+    try await session.run("SAVEPOINT swappable_try")
+    var fits = false
     do throws(PostgresError) {
-      try await session.run(
-        "SAVEPOINT swappable_try", receiver: ResultReceiver())
       try await session.run(
         """
         INSERT INTO swappable.record (xid, relation, keys, at)
         VALUES (pg_catalog.pg_current_xact_id(), 1, '{}', pg_catalog.now()),
           (pg_catalog.pg_current_xact_id(), 1, NULL, pg_catalog.now())
-        """, receiver: ResultReceiver())
-      let fits = try await session.texts("SELECT \(ChangeTriggers.fitsSQL)", columns: 1)
-      try await session.run("ROLLBACK TO swappable_try", receiver: ResultReceiver())
-      return fits.first?.first == "t"
+        """)
+      fits =
+        try await session.texts("SELECT \(ChangeTriggers.fitsSQL)", columns: 1).first?[0] == "t"
     } catch {
       if error.endsConnection || error.code == .canceled { throw error }
-      try await session.run("ROLLBACK TO swappable_try", receiver: ResultReceiver())
-      return false
     }
+    try await session.run("ROLLBACK TO swappable_try")
+    return fits
   }
 
   /// Returns a Boolean value that indicates whether the records belong to this database.
@@ -413,7 +409,7 @@ struct ChangeTriggerInstaller {
           guard let table = try await ChangeTriggers.tables([table.oid], session).first,
             !table.triggers.isEmpty
           else { return }
-          try await session.run(ChangeTriggers.uninstallSQL(table), receiver: ResultReceiver())
+          try await session.run(ChangeTriggers.uninstallSQL(table))
           results.append(
             ChangeTriggerResult(
               table: table.shortName, action: .removed, remark: "Writes are no longer recorded."))
@@ -456,11 +452,11 @@ struct ChangeTriggerInstaller {
         DROP FUNCTION IF EXISTS swappable.prune(), swappable.maintain(interval),
           swappable.look(pg_catalog.pg_snapshot);
         DROP TABLE IF EXISTS swappable.record, swappable.epoch
-        """, receiver: ResultReceiver())
+        """)
     }
     do throws(PostgresError) {
       try await inAttempts(on: nil, after: results) { () throws(PostgresError) in
-        try await session.run("DROP SCHEMA IF EXISTS swappable", receiver: ResultReceiver())
+        try await session.run("DROP SCHEMA IF EXISTS swappable")
       }
     } catch {
       // The schema has objects of others.
@@ -474,7 +470,7 @@ struct ChangeTriggerInstaller {
       guard let sql = row[0] else { continue }
       do throws(PostgresError) {
         try await inAttempts(on: nil, after: []) { () throws(PostgresError) in
-          try await session.run(sql, receiver: ResultReceiver())
+          try await session.run(sql)
         }
       } catch {
         // Readers of an older version may use them. The next installation removes them.
@@ -502,15 +498,13 @@ struct ChangeTriggerInstaller {
     while true {
       do throws(PostgresError) {
         try await session.run(
-          "\(begin); SET LOCAL lock_timeout = \(locking.timeout.milliseconds); SET LOCAL jit = off",
-          receiver: ResultReceiver())
+          "\(begin); SET LOCAL lock_timeout = \(locking.timeout.milliseconds); SET LOCAL jit = off")
         try await body()
         return try await session.run(
           isInside
-            ? "SET LOCAL lock_timeout TO DEFAULT; SET LOCAL jit TO DEFAULT; \(end)" : end,
-          receiver: ResultReceiver())
+            ? "SET LOCAL lock_timeout TO DEFAULT; SET LOCAL jit TO DEFAULT; \(end)" : end)
       } catch {
-        await Task { _ = try? await session.run(undo, receiver: ResultReceiver()) }.value
+        await session.rollBack(undo)
         if error.sqlState == "25006" {
           var error = error
           error.help =

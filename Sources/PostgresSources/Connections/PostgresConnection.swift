@@ -115,8 +115,7 @@ public final class PostgresConnection: Sendable {
     try await withSession { session throws(PostgresError) in
       // In a transaction, its own settings apply.
       let isInside = await session.transactionStatus() != LibPQ.isIdle
-      try await session.run(
-        isInside ? sql : (timeout ?? "") + sql, receiver: ResultReceiver())
+      try await session.run(isInside ? sql : (timeout ?? "") + sql)
     }
   }
 
@@ -140,13 +139,12 @@ public final class PostgresConnection: Sendable {
       guard needsSettings, await session.transactionStatus() == LibPQ.isIdle else {
         return try await session.run(sql, arguments.values, receiver: receiver)
       }
-      try await session.run("BEGIN; \(session.localSettings)", receiver: ResultReceiver())
       do throws(PostgresError) {
+        try await session.run("BEGIN; \(session.localSettings)")
         try await session.run(sql, arguments.values, receiver: receiver)
-        try await session.run("COMMIT", receiver: ResultReceiver())
+        try await session.run("COMMIT")
       } catch {
-        // The rollback must also run if the task was canceled.
-        await Task { _ = try? await session.run("ROLLBACK", receiver: ResultReceiver()) }.value
+        await session.rollBack()
         throw error
       }
     }
@@ -260,7 +258,7 @@ public final class PostgresConnection: Sendable {
     _ begin: String, _ body: () async throws -> Result
   ) async throws -> Result {
     let session = try await openSession()
-    try await session.run("\(begin); \(session.localSettings)", receiver: ResultReceiver())
+    try await session.run("\(begin); \(session.localSettings)")
     let scope = TransactionScope(self, session)
     do {
       let result = try await scope.run(body)
@@ -273,16 +271,13 @@ public final class PostgresConnection: Sendable {
           "the transaction ended, or one of its statements failed, before its body returned",
           help: "let the body throw if a statement fails, and do not run COMMIT or ROLLBACK in it")
       }
-      try await session.run("COMMIT", receiver: ResultReceiver())
+      try await session.run("COMMIT")
       return result
     } catch {
       await scope.end()
-      // The rollback must also run if the task was canceled.
-      await Task { [session] in
-        if await session.transactionStatus() ?? LibPQ.isIdle != LibPQ.isIdle {
-          try? await session.run("ROLLBACK", receiver: ResultReceiver())
-        }
-      }.value
+      if await session.transactionStatus() ?? LibPQ.isIdle != LibPQ.isIdle {
+        await session.rollBack()
+      }
       throw error
     }
   }
@@ -297,10 +292,7 @@ public final class PostgresConnection: Sendable {
       try await executeScript("RELEASE swappable")
       return result
     } catch {
-      await Task { [session = scope.session] in
-        _ = try? await session.run(
-          "ROLLBACK TO swappable; RELEASE swappable", receiver: ResultReceiver())
-      }.value
+      await scope.session.rollBack("ROLLBACK TO swappable; RELEASE swappable")
       throw error
     }
   }
@@ -328,8 +320,7 @@ public final class PostgresConnection: Sendable {
         if channel.hasSameBytes(as: notification.channel) { continuation.yield(notification) }
       }
       session.onLoss { continuation.finish(throwing: $0) }
-      try await session.run(
-        "LISTEN \(SQLText.quoted(channel))", receiver: ResultReceiver())
+      try await session.run("LISTEN \(SQLText.quoted(channel))")
     }
     return stream
   }

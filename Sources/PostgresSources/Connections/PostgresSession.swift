@@ -242,7 +242,7 @@ final class PostgresSession: @unchecked Sendable {
 
   /// Sends statements without arguments, and passes their results to a receiver.
   func run(
-    _ script: String, receiver: ResultReceiver, limit: Duration? = nil
+    _ script: String, receiver: ResultReceiver = ResultReceiver(), limit: Duration? = nil
   ) async throws(PostgresError) {
     guard !script.utf8.contains(0) else {
       throw PostgresError(
@@ -255,6 +255,12 @@ final class PostgresSession: @unchecked Sendable {
       if sent == 1 { _ = session.library.setSingleRowMode(connection) }
       session.didSend(sent)
     }
+  }
+
+  /// Rolls back a transaction or a savepoint, also if the task was canceled. If that fails, the connection is of no use,
+  /// and the next statement says so.
+  func rollBack(_ sql: String = "ROLLBACK") async {
+    await Task { _ = try? await run(sql, limit: answerLimit) }.value
   }
 
   /// Asks for the types of a statement's arguments, and passes the description to a receiver.

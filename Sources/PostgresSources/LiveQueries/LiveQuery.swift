@@ -419,14 +419,9 @@ extension PostgresConnection {
       do throws(PostgresError) {
         try await session.begin("ISOLATION LEVEL REPEATABLE READ READ ONLY", locking: lockSQL)
         try await body(session)
-        try await session.run(
-          "COMMIT", receiver: ResultReceiver(), limit: session.answerLimit)
+        try await session.run("COMMIT", limit: session.answerLimit)
       } catch {
-        // The rollback must also run if the task was canceled.
-        await Task {
-          _ = try? await session.run(
-            "ROLLBACK", receiver: ResultReceiver(), limit: session.answerLimit)
-        }.value
+        await session.rollBack()
         throw error
       }
     }
@@ -441,7 +436,7 @@ extension PostgresSession {
     let timeout = "SET LOCAL lock_timeout = "
     let begin = "BEGIN \(mode); \(localSettings); \(timeout)\(lockTimeout.milliseconds)"
     guard let lockSQL else {
-      return try await run(begin, receiver: ResultReceiver(), limit: answerLimit + lockTimeout)
+      return try await run(begin, limit: answerLimit + lockTimeout)
     }
     // While it waits for one table, it holds others, and a writer may need these. The server ends one of the two after a
     // second (`deadlock_timeout`). Let go of them before, so it is never the writer.
@@ -451,12 +446,11 @@ extension PostgresSession {
       do throws(PostgresError) {
         return try await run(
           "\(begin); \(timeout)\(shortTimeout.milliseconds); \(lockSQL); "
-            + "\(timeout)\(lockTimeout.milliseconds)",
-          receiver: ResultReceiver(), limit: answerLimit + lockTimeout)
+            + "\(timeout)\(lockTimeout.milliseconds)", limit: answerLimit + lockTimeout)
       } catch {
         rest -= shortTimeout
         guard error.code == .lockTimeout, rest > .zero else { throw error }
-        try await run("ROLLBACK", receiver: ResultReceiver(), limit: answerLimit)
+        try await run("ROLLBACK", limit: answerLimit)
       }
     }
   }
@@ -465,18 +459,15 @@ extension PostgresSession {
   func withRollback<Result>(
     _ mode: String, _ body: () async throws(PostgresError) -> Result
   ) async throws(PostgresError) -> Result {
-    // The queries of catalogs that follow are not worth a compilation.
-    try await begin("\(mode); SET LOCAL jit = off")
-    let result: Swift.Result<Result, PostgresError>
     do throws(PostgresError) {
-      result = .success(try await body())
+      // The queries of catalogs that follow are not worth a compilation.
+      try await begin("\(mode); SET LOCAL jit = off")
+      let result = try await body()
+      await rollBack()
+      return result
     } catch {
-      result = .failure(error)
+      await rollBack()
+      throw error
     }
-    // The rollback must also run if the task was canceled.
-    await Task {
-      _ = try? await run("ROLLBACK", receiver: ResultReceiver(), limit: answerLimit)
-    }.value
-    return try result.get()
   }
 }

@@ -113,7 +113,7 @@ struct QueryAnalyzer {
     return try await session.withRollback("READ WRITE") { () throws(PostgresError) in
       try await session.run(
         "CREATE TEMPORARY VIEW swappable_query (\(columns.joined(separator: ", "))) AS "
-          + PostgresText.withoutArguments(query.sql, types: types), receiver: ResultReceiver())
+          + PostgresText.withoutArguments(query.sql, types: types))
       return try await readView(description)
     }
   }

@@ -266,10 +266,9 @@ final class ServerMonitor: Sendable {
         session.onNotification { _ in continuation.yield() }
         session.onLoss { _ in continuation.finish() }
         // Servers before version 14 have no such setting.
-        _ = try? await session.run(
-          "SET idle_session_timeout = 0", receiver: ResultReceiver(), limit: session.answerLimit)
+        _ = try? await session.run("SET idle_session_timeout = 0", limit: session.answerLimit)
         try await session.run(
-          "LISTEN \(SQLText.quoted(channel))", receiver: ResultReceiver(),
+          "LISTEN \(SQLText.quoted(channel))",
           limit: session.answerLimit)
         let wake = { (isListening: Bool, wake: Wake) in
           guard let monitor = monitor() else { return }
