@@ -593,17 +593,16 @@ enum ChangeTriggers {
   ) async throws(PostgresError) -> [Table] {
     var oids: [UInt32] = []
     for name in names {
-      let found: [[String?]]
+      let found: String?
       do throws(PostgresError) {
-        found = try await session.texts(
-          "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid", [.text(name)], columns: 1)
+        found = try await session.text("SELECT pg_catalog.to_regclass($1)::pg_catalog.oid", [name])
       } catch {
         if error.sqlState == nil || error.endsConnection || error.code == .canceled { throw error }
         throw PostgresError(
           .undefined, "\"\(name)\" is not the name of a table: \(error.message)",
           help: "write table, schema.table or \"Table\"")
       }
-      guard let oid = found.first?.first?.flatMap({ UInt32($0) }) else {
+      guard let oid = found.flatMap({ UInt32($0) }) else {
         throw PostgresError(
           .undefined, "there is no table \(name)",
           help: "check the name and the search_path, or write schema.table; quote names with \"…\"")
@@ -632,8 +631,7 @@ enum ChangeTriggers {
     _ oids: [UInt32], _ session: PostgresSession
   ) async throws(PostgresError) -> [Table] {
     var tables: [Table] = []
-    let array = PostgresValue.array(oids.map { .integer(Int64($0)) })
-    for row in try await session.texts(familySQL, [array], columns: 13) {
+    for row in try await session.texts(familySQL, [oids], columns: 13) {
       guard let oid = row[0].flatMap({ UInt32($0) }), let schema = row[1], let name = row[2] else {
         continue
       }

@@ -315,7 +315,7 @@ struct ChangeTriggerInstaller {
         AND pg_catalog.strpos($1, p.prosrc) > 0 AND p.proname IN ('prune', 'maintain', 'look')
       UNION ALL SELECT c.relname FROM pg_catalog.pg_class c
       WHERE c.relnamespace = pg_catalog.to_regnamespace('swappable') AND c.relname = 'epoch'
-      """, [.text(ChangeTriggers.functionsSQL)], columns: 1
+      """, [ChangeTriggers.functionsSQL], columns: 1
     ).map { $0[0] }
     var sql: [String] = []
     // Also try it, because a table can refuse rows for many reasons.
@@ -326,7 +326,7 @@ struct ChangeTriggerInstaller {
     }
     let isComplete = sql.isEmpty && objects.count == 4
     var isHere = false
-    if isComplete { isHere = try await hasEpoch() }
+    if isComplete { isHere = try await session.hasEpoch() }
     if !isHere { sql.append(ChangeTriggers.functionsSQL) }
     let missing = try await readersWithoutRights(
       readers, all: sql.contains(ChangeTriggers.tablesSQL))
@@ -355,13 +355,13 @@ struct ChangeTriggerInstaller {
           AND COALESCE((SELECT pg_catalog.has_function_privilege(r.oid, p.oid, 'EXECUTE')
             FROM pg_catalog.pg_proc p WHERE p.proname = 'look'
               AND p.pronamespace = pg_catalog.to_regnamespace('swappable')), false)))
-      """, [.array(readers.map { .text($0) }), .boolean(all)], columns: 1)
-    let unknown = try await session.texts(
+      """, [readers, all], columns: 1)
+    let unknown = try await session.text(
       """
       SELECT u.name FROM pg_catalog.unnest($1::pg_catalog.text[]) AS u(name)
       WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles k WHERE k.rolname = u.name)
-      """, [.array(readers.map { .text($0) })], columns: 1)
-    if let name = unknown.first?[0] {
+      """, [readers])
+    if let name = unknown {
       throw PostgresError(
         .undefined, "there is no role \"\(name)\", which is to read the records",
         help: "correct the name of the reader, or create the role")
@@ -380,20 +380,12 @@ struct ChangeTriggerInstaller {
         VALUES (pg_catalog.pg_current_xact_id(), 1, '{}', pg_catalog.now()),
           (pg_catalog.pg_current_xact_id(), 1, NULL, pg_catalog.now())
         """)
-      fits =
-        try await session.texts("SELECT \(ChangeTriggers.fitsSQL)", columns: 1).first?[0] == "t"
+      fits = try await session.text("SELECT \(ChangeTriggers.fitsSQL)") == "t"
     } catch {
       if error.endsConnection || error.code == .canceled { throw error }
     }
     try await session.run("ROLLBACK TO swappable_try")
     return fits
-  }
-
-  /// Returns a Boolean value that indicates whether the records belong to this database.
-  private func hasEpoch() async throws(PostgresError) -> Bool {
-    try await !session.texts(
-      "SELECT epoch FROM swappable.epoch WHERE cluster = \(ChangeTriggers.clusterSQL)", columns: 1
-    ).isEmpty
   }
 
   // MARK: Removal
@@ -439,14 +431,14 @@ struct ChangeTriggerInstaller {
     try await inAttempts(on: nil, after: results) { () throws(PostgresError) in
       try await excludeOtherInstallers()
       // A table of this name without that column belongs to another program.
-      let others = try await session.texts(
+      let other = try await session.text(
         """
         SELECT c.oid FROM pg_catalog.pg_class c
         WHERE c.relnamespace = pg_catalog.to_regnamespace('swappable') AND c.relname = 'record'
           AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a
             WHERE a.attrelid = c.oid AND a.attname = 'xid')
-        """, columns: 1)
-      guard others.isEmpty else { return }
+        """)
+      guard other == nil else { return }
       try await session.run(
         """
         DROP FUNCTION IF EXISTS swappable.prune(), swappable.maintain(interval),
@@ -550,7 +542,7 @@ struct ChangeTriggerInstaller {
           AND l.relation = pg_catalog.to_regclass($1) AND (l.mode <> 'AccessShareLock' OR $2)
           AND l.pid IS DISTINCT FROM pg_catalog.pg_backend_pid()
         LIMIT 5
-        """, [.text(table?.quotedName ?? "swappable.record"), .boolean(readersCount)], columns: 1))
+        """, [table?.quotedName ?? "swappable.record", readersCount], columns: 1))
       ?? []
     let names = holders.compactMap { $0[0] }
     var error = PostgresError(

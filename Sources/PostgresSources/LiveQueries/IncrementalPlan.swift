@@ -152,7 +152,7 @@ extension IncrementalPlan {
       JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
       WHERE i.indrelid = $1::pg_catalog.oid AND i.indisprimary AND k.position <= i.indnkeyatts
       ORDER BY k.position
-      """, [.integer(Int64(table))], columns: 5)
+      """, [table], columns: 5)
     if key.isEmpty {
       throw RefetchReason("The table has no primary key.", suggestion: "Add a primary key.")
     }
@@ -234,15 +234,14 @@ extension IncrementalPlan {
           suggestion: "Select it, too.")
       }
       // The operator is the first or the last strategy of a B-tree, for ascending or descending order.
-      let strategy = try await session.texts(
+      let strategy = try await session.text(
         """
         SELECT a.amopstrategy FROM pg_catalog.pg_amop a
         JOIN pg_catalog.pg_am m ON m.oid = a.amopmethod AND m.amname = 'btree'
         JOIN pg_catalog.pg_opclass c ON c.opcfamily = a.amopfamily AND c.opcdefault
         WHERE a.amopopr = $1::pg_catalog.oid AND a.amopstrategy IN (1, 5)
         LIMIT 1
-        """, [.integer(Int64(operation))], columns: 1
-      ).first?.first?.flatMap(\.self)
+        """, [operation])
       let collation = collation(of: targets[index]["expr"])
       let isBytewise = try await isBytewise(collation, session)
       guard let strategy, let kind = kind(of: columns.type(at: position), isBytewise: isBytewise)
@@ -296,10 +295,8 @@ extension IncrementalPlan {
     _ collation: Int, _ session: PostgresSession
   ) async throws(PostgresError) -> Bool {
     if collation == 0 { return false }
-    let encoding = try await session.texts("SELECT pg_catalog.getdatabaseencoding()", columns: 1)
-    guard let name = encoding.first?.first.flatMap(\.self), orderedEncodings.contains(name) else {
-      return false
-    }
+    let encoding = try await session.text("SELECT pg_catalog.getdatabaseencoding()")
+    guard let encoding, orderedEncodings.contains(encoding) else { return false }
     if collation == 950 || collation == 951 { return true }
     // For UTF-8, the order of code points is the order of bytes.
     let rows = try await session.texts(
@@ -310,7 +307,7 @@ extension IncrementalPlan {
       FROM pg_catalog.pg_collation c
       JOIN pg_catalog.pg_database d ON d.datname = pg_catalog.current_database()
       WHERE c.oid = $1::pg_catalog.oid
-      """, [.integer(Int64(collation))], columns: 2)
+      """, [collation], columns: 2)
     guard let row = rows.first, let name = row[0] else { return false }
     guard row[1] == nil || row[1] == "c" || row[1] == "b" else { return false }
     return ["C", "POSIX", "C.UTF-8", "C.utf8", "C.UTF8"].contains(name)

@@ -191,7 +191,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       if let analysis, let signature = analysis.signature {
         let oids = analysis.relations.map(\.oid)
         if try await analyzer.signature(of: oids) == signature {
-          if analysis.isRecorded { await maintain(session) }
+          if analysis.isRecorded { await session.maintainRecords() }
           return
         }
       }
@@ -200,17 +200,12 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       held = nil
       lastFullState = nil
       analysis = new
-      if new.isRecorded { await maintain(session) }
+      if new.isRecorded { await session.maintainRecords() }
       let newPlan = new.isRecorded ? try? new.plan.get() : nil
       guard newPlan != plan else { return }
       plan = newPlan
       (incremental, refetch) = (IncrementalResult(), FullRefetch())
     }
-  }
-
-  /// Lets the server remove old records. If that is not possible, others do it, or the whole result is read.
-  private func maintain(_ session: PostgresSession) async {
-    _ = try? await session.texts("SELECT swappable.maintain()", columns: 1)
   }
 
   /// The changes since the contents that are held.
@@ -245,9 +240,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       ) c ON true
       """,
       [
-        held?.snapshot.map { .text($0) } ?? .null,
-        .array(analysis.tableOIDs.map { .integer(Int64($0)) }),
-        .array(analysis.relations.map { .integer(Int64($0.oid)) }),
+        held?.snapshot, analysis.tableOIDs, analysis.relations.map(\.oid),
       ], columns: 7)
     guard let first = rows.first else { throw .noRows(query) }
     let now = Held(state: first[0] ?? "", snapshot: first[1], epoch: first[2])
@@ -377,9 +370,9 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     try await pool.withConnection { connection throws(PostgresError) in
       try await connection.withSession { session throws(PostgresError) in
         let analysis = try await QueryAnalyzer(query: query, session: session).analyze()
-        let plan = try await session.texts("EXPLAIN " + query.sql, query.arguments, columns: 1)
-        return PostgresQueryExplanation(
-          analysis, plan: plan.compactMap { $0.first.flatMap(\.self) })
+        let plan = try await session.texts(
+          "EXPLAIN " + query.sql, PostgresArguments(query.arguments), columns: 1)
+        return PostgresQueryExplanation(analysis, plan: plan.compactMap { $0[0] })
       }
     }
   }
@@ -424,50 +417,6 @@ extension PostgresConnection {
         await session.rollBack()
         throw error
       }
-    }
-  }
-}
-
-extension PostgresSession {
-  /// Begins a transaction in which a statement waits for a lock for a limited time, so the status of its data source
-  /// can name the problem.
-  func begin(_ mode: String, locking lockSQL: String? = nil) async throws(PostgresError) {
-    // SET and LOCK take no snapshot.
-    let timeout = "SET LOCAL lock_timeout = "
-    let begin = "BEGIN \(mode); \(localSettings); \(timeout)\(lockTimeout.milliseconds)"
-    guard let lockSQL else {
-      return try await run(begin, limit: answerLimit + lockTimeout)
-    }
-    // While it waits for one table, it holds others, and a writer may need these. The server ends one of the two after a
-    // second (`deadlock_timeout`). Let go of them before, so it is never the writer.
-    let shortTimeout = min(lockTimeout, .milliseconds(500))
-    var rest = lockTimeout
-    while true {
-      do throws(PostgresError) {
-        return try await run(
-          "\(begin); \(timeout)\(shortTimeout.milliseconds); \(lockSQL); "
-            + "\(timeout)\(lockTimeout.milliseconds)", limit: answerLimit + lockTimeout)
-      } catch {
-        rest -= shortTimeout
-        guard error.code == .lockTimeout, rest > .zero else { throw error }
-        try await run("ROLLBACK", limit: answerLimit)
-      }
-    }
-  }
-
-  /// Runs a closure in a transaction that is then rolled back.
-  func withRollback<Result>(
-    _ mode: String, _ body: () async throws(PostgresError) -> Result
-  ) async throws(PostgresError) -> Result {
-    do throws(PostgresError) {
-      // The queries of catalogs that follow are not worth a compilation.
-      try await begin("\(mode); SET LOCAL jit = off")
-      let result = try await body()
-      await rollBack()
-      return result
-    } catch {
-      await rollBack()
-      throw error
     }
   }
 }

@@ -68,7 +68,7 @@ struct QueryAnalyzer {
       try await session.describe(query.sql, receiver: description)
     }
     if let columns = description.columns, let error = query.error(of: columns) { throw error }
-    if try await ServerState.isStandby(session) {
+    if try await session.requiredText("SELECT pg_catalog.pg_is_in_recovery()") == "t" {
       return .polled(
         "The server is a standby server, on which the records cannot be read.",
         "Connect to the primary server.", keyed: "The server is a standby server.")
@@ -90,7 +90,7 @@ struct QueryAnalyzer {
   ///
   /// After a crash, a restore or a copy of the database, there is none.
   private func addEpoch() async throws(PostgresError) {
-    let mayAdd = try await session.texts(
+    let mayAdd = try await session.text(
       """
       SELECT 1 FROM pg_catalog.pg_namespace n
       JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = 'epoch'
@@ -98,9 +98,8 @@ struct QueryAnalyzer {
       WHERE n.nspname = 'swappable' AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
         AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
         AND pg_catalog.has_function_privilege(p.oid, 'EXECUTE')
-      """, columns: 1)
-    guard !mayAdd.isEmpty, try await !hasEpoch() else { return }
-    _ = try? await session.texts("SELECT swappable.maintain()", columns: 1)
+      """)
+    if mayAdd != nil, try await !session.hasEpoch() { await session.maintainRecords() }
   }
 
   // MARK: The view
@@ -125,7 +124,7 @@ struct QueryAnalyzer {
       SELECT pg_catalog.format_type(t.oid, NULL)
       FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY AS t(oid, position)
       ORDER BY t.position
-      """, [.array(types.map { .integer(Int64($0.rawValue)) })], columns: 1
+      """, [types.map(\.rawValue)], columns: 1
     ).map { $0[0] ?? "text" }
   }
 
@@ -235,7 +234,7 @@ struct QueryAnalyzer {
       """
       SELECT p.oid, p.proname FROM pg_catalog.pg_proc p
       WHERE p.oid = ANY ($1::pg_catalog.oid[]) AND p.provolatile <> 'i' ORDER BY p.oid DESC
-      """, [.array(functions.sorted().map { .integer(Int64($0)) })], columns: 2)
+      """, [functions.sorted()], columns: 2)
     let names = rows.map { (oid: $0[0].flatMap { Int($0) } ?? 0, name: $0[1] ?? "") }
     return (names.first { $0.oid >= 16384 }?.name, names.first?.name)
   }
@@ -245,9 +244,10 @@ struct QueryAnalyzer {
   private func analyzePlan() async throws(PostgresError) -> QueryAnalysis {
     let rows = try await session.withRollback("READ ONLY") { () throws(PostgresError) in
       try await session.texts(
-        "EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) " + query.sql, query.arguments, columns: 1)
+        "EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) " + query.sql,
+        PostgresArguments(query.arguments), columns: 1)
     }
-    let plan = rows.compactMap { $0.first.flatMap(\.self) }.joined(separator: "\n")
+    let plan = rows.compactMap { $0[0] }.joined(separator: "\n")
     let names = Self.relationNames(inPlan: plan)
     var analysis = QueryAnalysis(
       following: .records,
@@ -263,8 +263,7 @@ struct QueryAnalyzer {
       ) AS u(schema, name)
       JOIN pg_catalog.pg_namespace n ON n.nspname = u.schema
       JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = u.name
-      """, [.array(names.map { .text($0.schema) }), .array(names.map { .text($0.name) })],
-      columns: 5)
+      """, [names.map(\.schema), names.map(\.name)], columns: 5)
     for row in found {
       guard let oid = row[0].flatMap({ UInt32($0) }) else { continue }
       analysis.relations.append(
@@ -304,7 +303,6 @@ struct QueryAnalyzer {
   /// Finds the enabled change triggers of the tables, whether they can record, and whether this role may read the
   /// records.
   private func addTriggers(to analysis: inout QueryAnalysis) async throws(PostgresError) {
-    let oids = PostgresValue.array(analysis.relations.map { .integer(Int64($0.oid)) })
     let rows = try await session.texts(
       """
       SELECT t.tgrelid, pg_catalog.count(*),
@@ -321,7 +319,7 @@ struct QueryAnalyzer {
         AND t.tgname = ANY ($2::pg_catalog.name[])
         AND pg_catalog.substring(t.tgargs, 1, 2) = pg_catalog.decode('\(Self.versionBytes)', 'hex')
       GROUP BY t.tgrelid
-      """, [oids, .array(ChangeTriggers.triggerNames.map { .text($0) })], columns: 4)
+      """, [analysis.relations.map(\.oid), ChangeTriggers.triggerNames], columns: 4)
     var canRecord = true
     for row in rows where row[1] == "\(ChangeTriggers.triggerNames.count)" {
       guard let oid = row[0].flatMap({ UInt32($0) }),
@@ -363,7 +361,7 @@ struct QueryAnalyzer {
         (SELECT pg_catalog.min(r.srrelid::pg_catalog.regclass::pg_catalog.text)
           FROM pg_catalog.pg_subscription_rel r WHERE r.srrelid = ANY ($1::pg_catalog.oid[]))
       FROM pg_catalog.pg_namespace n WHERE n.nspname = 'swappable'
-      """, [.array(tables.map { .integer(Int64($0.oid)) })], columns: 4)
+      """, [tables.map(\.oid)], columns: 4)
     guard let row = found.first, row[0] == ChangeTriggers.shape, canRecord else {
       return .polling(
         reason:
@@ -381,16 +379,9 @@ struct QueryAnalyzer {
         reason: "\(name) receives rows by replication, which calls no change triggers.",
         suggestion: "Connect to the server that publishes them.")
     }
-    if try await hasEpoch() { return .records }
+    if try await session.hasEpoch() { return .records }
     return .polling(
       reason: "The records belong to another server or to a copied database.", suggestion: repair)
-  }
-
-  private func hasEpoch() async throws(PostgresError) -> Bool {
-    try await !session.texts(
-      "SELECT e.epoch FROM swappable.epoch e WHERE e.cluster = \(ChangeTriggers.clusterSQL)",
-      columns: 1
-    ).isEmpty
   }
 
   /// Returns the reason why the recorded keys cannot be used, or `nil`.
@@ -409,7 +400,7 @@ struct QueryAnalyzer {
   private func addCatalog(to analysis: inout QueryAnalysis) async throws(PostgresError) {
     let oids = analysis.relations.map(\.oid)
     analysis.signature = try await signature(of: oids)
-    let names = try await session.texts(
+    let names = try await session.text(
       """
       SELECT pg_catalog.string_agg(
         pg_catalog.format('%I.%I', n.nspname, c.relname), ', ' ORDER BY c.oid)
@@ -417,20 +408,14 @@ struct QueryAnalyzer {
       WHERE c.oid = ANY ($1::pg_catalog.oid[]) AND c.oid >= 16384
         AND c.relkind IN ('r', 'p', 'v') AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
         AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
-      """,
-      [
-        .array(analysis.relations.filter { !$0.isAncestor }.map { .integer(Int64($0.oid)) })
-      ], columns: 1)
-    analysis.lockSQL = names.first?.first?.flatMap(\.self)
-      .map { "LOCK TABLE \($0) IN ACCESS SHARE MODE" }
+      """, [analysis.relations.filter { !$0.isAncestor }.map(\.oid)])
+    analysis.lockSQL = names.map { "LOCK TABLE \($0) IN ACCESS SHARE MODE" }
   }
 
   /// Returns the state of the catalog for some relations: their definitions, columns, keys, triggers, rules and
   /// partitions, and the objects of the change triggers. Any change of them changes the text.
   func signature(of oids: [UInt32]) async throws(PostgresError) -> String {
-    let rows = try await session.texts(
-      "SELECT \(Self.signatureSQL("$1"))", [.array(oids.map { .integer(Int64($0)) })], columns: 1)
-    return rows.first?.first?.flatMap(\.self) ?? ""
+    try await session.text("SELECT \(Self.signatureSQL("$1"))", [oids]) ?? ""
   }
 
   /// An expression for the state of the catalog for an array of relations.

@@ -370,7 +370,7 @@ struct ServerState: Sendable {
     guard records, !known.isStandby else { return ServerState(text: try await read(session)) }
     do throws(PostgresError) {
       let sql = "SELECT * FROM swappable.look($1)"
-      let rows = try await session.texts(sql, [.text(known.text)], columns: 5)
+      let rows = try await session.texts(sql, [known.text], columns: 5)
       guard let row = rows.first else { throw .unexpectedAnswer("no row", sql: sql) }
       var state = ServerState(text: row[0] ?? "", objects: row[1] ?? "")
       let tables = (row[3] ?? "").split(separator: " ").compactMap { UInt32($0) }
@@ -391,45 +391,7 @@ struct ServerState: Sendable {
   }
 
   static func read(_ session: PostgresSession) async throws(PostgresError) -> String {
-    try await value(of: sql, session)
-  }
-
-  static func isStandby(_ session: PostgresSession) async throws(PostgresError) -> Bool {
-    try await value(of: "SELECT pg_catalog.pg_is_in_recovery()", session) == "t"
-  }
-
-  private static func value(
-    of sql: String, _ session: PostgresSession
-  ) async throws(PostgresError) -> String {
-    guard let row = try await session.texts(sql, columns: 1).first else {
-      throw .unexpectedAnswer("the server answered without a row", sql: sql)
-    }
-    return row[0] ?? ""
-  }
-}
-
-extension PostgresSession {
-  /// Runs a quick query of this module, and returns the texts of all values.
-  ///
-  /// - Parameter columns: The number of values in each row.
-  /// - Throws: A ``PostgresError``, also if the answer has another number of columns.
-  func texts(
-    _ sql: String, _ arguments: [PostgresValue] = [], columns: Int
-  ) async throws(PostgresError) -> [[String?]] {
-    let receiver = RowReceiver(byteLimit: 64 << 20)
-    try await run(sql, arguments, receiver: receiver, limit: answerLimit)
-    let count = receiver.rows?.columns.names.count ?? 0
-    guard count == columns else {
-      // Answers may belong to other statements from here on.
-      close()
-      throw .unexpectedAnswer(
-        "the server answered with \(count) columns instead of \(columns)", sql: sql)
-    }
-    do {
-      return try receiver.map { row in (0..<row.count).map { row.text(at: $0) } }
-    } catch {
-      preconditionFailure("reading the texts of a row cannot fail")
-    }
+    try await session.requiredText(sql)
   }
 }
 
