@@ -110,7 +110,7 @@ extension IncrementalPlan {
         suggestion: "Combine the rows of several sources here.")
     }
     guard let relation = analysis.relations.first(where: { Int($0.oid) == table }),
-      relation.kind == "r" || relation.kind == "p"
+      relation.isTable
     else {
       throw RefetchReason(
         "The query reads a view.", suggestion: "Select from the table of the view.")

@@ -72,7 +72,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
 
   /// The tables whose records tell of all changes, or `nil` if some changes have no record.
   var recordedTables: Set<UInt32>? {
-    analysis.flatMap { $0.isRecorded ? Set($0.tableOIDs) : nil }
+    analysis.flatMap { $0.polling == nil ? Set($0.tableOIDs) : nil }
   }
 
   var diagnostics: [SourceStatus.Diagnostic] {
@@ -191,7 +191,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       if let analysis, let signature = analysis.signature {
         let oids = analysis.relations.map(\.oid)
         if try await analyzer.signature(of: oids) == signature {
-          if analysis.isRecorded { await session.maintainRecords() }
+          if analysis.polling == nil { await session.maintainRecords() }
           return
         }
       }
@@ -200,8 +200,8 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       held = nil
       lastFullState = nil
       analysis = new
-      if new.isRecorded { await session.maintainRecords() }
-      let newPlan = new.isRecorded ? try? new.plan.get() : nil
+      if new.polling == nil { await session.maintainRecords() }
+      let newPlan = new.polling == nil ? try? new.plan.get() : nil
       guard newPlan != plan else { return }
       plan = newPlan
       (incremental, refetch) = (IncrementalResult(), FullRefetch())
@@ -224,10 +224,9 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   private func look(
     _ session: PostgresSession, _ analysis: QueryAnalysis
   ) async throws(PostgresError) -> (Held, Changes) {
-    guard analysis.isRecorded, !analysis.tableOIDs.isEmpty else {
-      return (
-        Held(state: try await ServerState.read(session)), analysis.isRecorded ? .none : .unknown
-      )
+    let isRecorded = analysis.polling == nil
+    guard isRecorded, !analysis.tableOIDs.isEmpty else {
+      return (Held(state: try await ServerState.read(session)), isRecorded ? .none : .unknown)
     }
     let rows = try await session.texts(
       """

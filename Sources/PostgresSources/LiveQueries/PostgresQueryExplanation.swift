@@ -45,12 +45,11 @@ public struct PostgresQueryExplanation: Sendable, Hashable {
     relations = analysis.relations.filter { !$0.isAncestor }.map(\.name).sorted()
     var sentences: [String] = []
     var suggestions: [String] = []
-    switch analysis.following {
-    case .polling(let reason, let suggestion):
+    if let polling = analysis.polling {
       (mode, wakeup) = (.refetch, .polling)
-      sentences = [reason, "The source looks for new transactions at an interval."]
-      suggestions = [suggestion]
-    case .records:
+      sentences = [polling.sentence, "The source looks for new transactions at an interval."]
+      suggestions = [polling.suggestion]
+    } else {
       wakeup = .records
       if case .success(let plan) = analysis.plan {
         mode = .keyed
@@ -96,11 +95,13 @@ extension QueryAnalysis {
   /// Remarks for the status of a data source.
   var diagnostics: [SourceStatus.Diagnostic] {
     var found: [SourceStatus.Diagnostic] = []
-    if case .polling(let reason, let suggestion) = following {
+    if let polling {
       found.append(
         SourceStatus.Diagnostic(
           code: "polling",
-          message: "\(reason) The source looks for new transactions at an interval. \(suggestion)"))
+          message:
+            "\(polling.sentence) The source looks for new transactions at an interval. "
+            + polling.suggestion))
     }
     if case .failure(let reason) = plan {
       found.append(

@@ -12,6 +12,9 @@ struct QueryAnalysis: Sendable {
     /// relation. A write to the relation can change these, and calls only its own triggers.
     var isAncestor = false
     var triggers = Triggers.none
+
+    /// A Boolean value that indicates whether the relation is a table, and can have change triggers.
+    var isTable: Bool { kind == "r" || kind == "p" }
   }
 
   /// The change triggers of a table.
@@ -23,16 +26,9 @@ struct QueryAnalysis: Sendable {
     case keys
   }
 
-  /// The way in which changes become known.
-  enum Following: Sendable {
-    /// Triggers record each change.
-    case records
-    /// Nobody reports all changes.
-    case polling(reason: String, suggestion: String)
-  }
-
   var relations: [Relation] = []
-  var following: Following
+  /// The reason why some changes are not recorded by triggers, so the source looks for new transactions, or `nil`.
+  var polling: RefetchReason?
   /// The plan for reading only rows with changed keys, or the reason why there is none.
   var plan: Result<IncrementalPlan, RefetchReason>
   /// A reason why the result can change although nothing was written, or `nil`.
@@ -43,11 +39,10 @@ struct QueryAnalysis: Sendable {
   var lockSQL: String?
 
   /// The relations whose changes are recorded under their identifiers.
-  var tableOIDs: [UInt32] { relations.filter { $0.kind == "r" || $0.kind == "p" }.map(\.oid) }
+  var tableOIDs: [UInt32] { relations.filter(\.isTable).map(\.oid) }
 
-  var isRecorded: Bool {
-    if case .records = following { true } else { false }
-  }
+  /// The relations that contain rows.
+  var storedRelations: [Relation] { relations.filter { $0.kind != "v" && $0.kind != "S" } }
 }
 
 /// Asks the server which tables a query reads, and how.
@@ -69,9 +64,13 @@ struct QueryAnalyzer {
     }
     if let columns = description.columns, let error = query.error(of: columns) { throw error }
     if try await session.requiredText("SELECT pg_catalog.pg_is_in_recovery()") == "t" {
-      return .polled(
-        "The server is a standby server, on which the records cannot be read.",
-        "Connect to the primary server.", keyed: "The server is a standby server.")
+      let suggestion = "Connect to the primary server."
+      return QueryAnalysis(
+        polling: RefetchReason(
+          "The server is a standby server, on which the records cannot be read.",
+          suggestion: suggestion),
+        plan: .failure(
+          RefetchReason("The server is a standby server.", suggestion: suggestion)))
     }
     try await addEpoch()
     do throws(PostgresError) {
@@ -192,20 +191,19 @@ struct QueryAnalyzer {
     }
     let found = try await inspect(functions)
     var analysis = QueryAnalysis(
-      relations: relations, following: .records,
-      plan: .failure(.init("", suggestion: "")))
+      relations: relations, plan: .failure(RefetchReason("", suggestion: "")))
     try await addTriggers(to: &analysis)
     if let function = found.opaque {
-      analysis.following = .polling(
-        reason: "The function \(function) may read any table.",
+      analysis.polling = RefetchReason(
+        "The function \(function) may read any table.",
         suggestion: "Declare it IMMUTABLE if it reads no table, or write its query here.")
     } else if hasRowSecurity {
-      analysis.following = .polling(
-        reason: "A table has row security, whose policies may read any table.",
+      analysis.polling = RefetchReason(
+        "A table has row security, whose policies may read any table.",
         suggestion: "Connect as a role with BYPASSRLS, and filter in the query.")
     } else if hasCatalogs {
-      analysis.following = .polling(
-        reason: "The query reads a catalog of the server, which cannot have triggers.",
+      analysis.polling = RefetchReason(
+        "The query reads a catalog of the server, which cannot have triggers.",
         suggestion: "Read tables only.")
     }
     if hasTimeFunctions || found.unstable != nil {
@@ -250,9 +248,12 @@ struct QueryAnalyzer {
     let plan = rows.compactMap { $0[0] }.joined(separator: "\n")
     let names = Self.relationNames(inPlan: plan)
     var analysis = QueryAnalysis(
-      following: .records,
+      // The plan shows neither functions that read tables nor pruned partitions.
+      polling: RefetchReason(
+        "Only the plan tells which tables the query reads, and it does not show all of them.",
+        suggestion: "Grant TEMPORARY on the database to the role."),
       plan: .failure(
-        .init(
+        RefetchReason(
           "The role may not create the temporary view that shows the query's structure.",
           suggestion: "Grant TEMPORARY on the database.")))
     let found = try await session.texts(
@@ -269,11 +270,6 @@ struct QueryAnalyzer {
       analysis.relations.append(
         .init(oid: oid, name: "\(row[1] ?? "").\(row[2] ?? "")", kind: row[3] ?? ""))
     }
-    try await addTriggers(to: &analysis)
-    // The plan shows neither functions that read tables nor pruned partitions.
-    analysis.following = .polling(
-      reason: "Only the plan tells which tables the query reads, and it does not show all of them.",
-      suggestion: "Grant TEMPORARY on the database to the role.")
     analysis.instability = "The plan does not show all functions."
     try await addCatalog(to: &analysis)
     return analysis
@@ -328,15 +324,15 @@ struct QueryAnalyzer {
       analysis.relations[index].triggers = row[2] == "t" ? .keys : .many
       if row[3] != "t" { canRecord = false }
     }
-    let stored = analysis.relations.filter { $0.kind != "v" && $0.kind != "S" }
+    let stored = analysis.storedRelations
     if let bare = stored.first(where: { $0.triggers == .none }) {
-      analysis.following = .polling(
-        reason: "\(bare.name) has no change triggers.",
-        suggestion: bare.kind == "r" || bare.kind == "p"
+      analysis.polling = RefetchReason(
+        "\(bare.name) has no change triggers.",
+        suggestion: bare.isTable
           ? "Run installChangeTriggers(on: [\"\(bare.name)\"])."
           : "Only tables can have them.")
     } else if !stored.isEmpty {
-      analysis.following = try await following(stored, canRecord: canRecord)
+      analysis.polling = try await reasonForPolling(stored, canRecord: canRecord)
     }
   }
 
@@ -344,10 +340,10 @@ struct QueryAnalyzer {
   private static let versionBytes =
     ChangeTriggers.version.utf8.map { String($0, radix: 16) }.joined() + "00"
 
-  /// Decides whether the records of tables with triggers can be read and are complete.
-  private func following(
+  /// Returns the reason why the records of tables with triggers cannot be read or are not complete, or `nil`.
+  private func reasonForPolling(
     _ tables: [QueryAnalysis.Relation], canRecord: Bool
-  ) async throws(PostgresError) -> QueryAnalysis.Following {
+  ) async throws(PostgresError) -> RefetchReason? {
     let repair = "Run installChangeTriggers(on: [\"\(tables[0].name)\"]) again."
     let found = try await session.texts(
       """
@@ -363,35 +359,33 @@ struct QueryAnalyzer {
       FROM pg_catalog.pg_namespace n WHERE n.nspname = 'swappable'
       """, [tables.map(\.oid)], columns: 4)
     guard let row = found.first, row[0] == ChangeTriggers.shape, canRecord else {
-      return .polling(
-        reason:
-          "The table swappable.record is missing or was changed, or the owner of the triggers "
+      return RefetchReason(
+        "The table swappable.record is missing or was changed, or the owner of the triggers "
           + "may not write to it, so nothing is recorded.",
         suggestion: repair)
     }
     guard row[1] == "t", row[2] == "3" else {
-      return .polling(
-        reason: "This role may not read the recorded changes.",
+      return RefetchReason(
+        "This role may not read the recorded changes.",
         suggestion: "Run installChangeTriggers with this role as a reader.")
     }
     if let name = row[3] {
-      return .polling(
-        reason: "\(name) receives rows by replication, which calls no change triggers.",
+      return RefetchReason(
+        "\(name) receives rows by replication, which calls no change triggers.",
         suggestion: "Connect to the server that publishes them.")
     }
-    if try await session.hasEpoch() { return .records }
-    return .polling(
-      reason: "The records belong to another server or to a copied database.", suggestion: repair)
+    if try await session.hasEpoch() { return nil }
+    return RefetchReason(
+      "The records belong to another server or to a copied database.", suggestion: repair)
   }
 
   /// Returns the reason why the recorded keys cannot be used, or `nil`.
   private func reasonAgainstKeys(
     _ analysis: QueryAnalysis
   ) async throws(PostgresError) -> RefetchReason? {
-    let stored = analysis.relations.filter { $0.kind != "v" && $0.kind != "S" }
-    guard analysis.isRecorded, let table = stored.first(where: { $0.triggers != .keys }) else {
-      return nil
-    }
+    guard analysis.polling == nil,
+      let table = analysis.storedRelations.first(where: { $0.triggers != .keys })
+    else { return nil }
     return RefetchReason(
       "The triggers of \(table.name) do not record its present primary key.",
       suggestion: "Run installChangeTriggers(on: [\"\(table.name)\"]) again.")
@@ -462,12 +456,4 @@ struct QueryAnalyzer {
       ) o
       WHERE n.nspname = 'swappable')
     """
-}
-
-extension QueryAnalysis {
-  static func polled(_ reason: String, _ suggestion: String, keyed: String) -> QueryAnalysis {
-    QueryAnalysis(
-      following: .polling(reason: reason, suggestion: suggestion),
-      plan: .failure(RefetchReason(keyed, suggestion: suggestion)))
-  }
 }
