@@ -406,65 +406,6 @@ final class TransactionScope: Sendable {
   }
 }
 
-/// Exclusive access for one task at a time, in order of arrival.
-final class TaskGate: Sendable {
-  private struct State: Sendable {
-    var isTaken = false
-    var lastWaiter = 0
-    var waiters: [(number: Int, continuation: CheckedContinuation<Bool, Never>)] = []
-    /// Waiters that were canceled before they were added.
-    var canceled: Set<Int> = []
-  }
-
-  private let state = Locked(State())
-
-  /// Waits for access.
-  ///
-  /// - Returns: `false` if the task was canceled, and has no access.
-  func enter(ignoringCancellation: Bool = false) async -> Bool {
-    let number = state.withLock { state in
-      state.lastWaiter += 1
-      return state.lastWaiter
-    }
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let answer = state.withLock { state -> Bool? in
-          if state.canceled.remove(number) != nil { return false }
-          if !state.isTaken {
-            state.isTaken = true
-            return true
-          }
-          state.waiters.append((number, continuation))
-          return nil
-        }
-        if let answer { continuation.resume(returning: answer) }
-      }
-    } onCancel: {
-      if ignoringCancellation { return }
-      let waiter = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-        guard let index = state.waiters.firstIndex(where: { $0.number == number }) else {
-          state.canceled.insert(number)
-          return nil
-        }
-        return state.waiters.remove(at: index).continuation
-      }
-      waiter?.resume(returning: false)
-    }
-  }
-
-  func leave() {
-    let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-      if state.waiters.isEmpty {
-        state.isTaken = false
-        state.canceled.removeAll()
-        return nil
-      }
-      return state.waiters.removeFirst().continuation
-    }
-    next?.resume(returning: true)
-  }
-}
-
 extension PostgresError {
   static var canceledBeforeStart: PostgresError {
     PostgresError(

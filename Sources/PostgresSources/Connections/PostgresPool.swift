@@ -10,12 +10,6 @@ import SwappablePrimitives
 /// A connection opens when it is needed, and is kept for the next use. One more connection of the pool watches the
 /// database while data sources are observed.
 public final class PostgresPool: Sendable {
-  private struct State: Sendable {
-    var idle: [PostgresConnection] = []
-    var openCount = 0
-    var waiters: [CheckedContinuation<Void, Never>] = []
-  }
-
   /// The largest number of connections, without the connection that watches the database.
   public let maximumConnections: Int
 
@@ -24,7 +18,9 @@ public final class PostgresPool: Sendable {
 
   let connectionString: ConnectionString
   let monitor: ServerMonitor
-  private let state = Locked(State())
+  /// Access for as many tasks as there are connections.
+  private let gate: TaskGate
+  private let idleConnections = Locked<[PostgresConnection]>([])
 
   /// Creates a pool. It opens no connection.
   ///
@@ -60,6 +56,7 @@ public final class PostgresPool: Sendable {
     self.connectionString = connectionString
     self.maximumConnections = maximumConnections
     self.options = options
+    gate = TaskGate(places: maximumConnections)
     monitor = ServerMonitor(
       connectionString, listeningOn: listeningString, options: options, intervals: intervals,
       clock: clock)
@@ -69,69 +66,28 @@ public final class PostgresPool: Sendable {
   ///
   /// - Parameter body: The closure. It must not keep the connection.
   /// - Returns: The return value of `body`.
-  public func withConnection<Result: Sendable>(
-    _ body: (PostgresConnection) async throws -> Result
-  ) async throws -> Result {
-    let connection = try await take()
-    defer { put(connection) }
-    return try await body(connection)
-  }
-
-  func withConnection<Result: Sendable>(
-    _ body: (PostgresConnection) async throws(PostgresError) -> Result
-  ) async throws(PostgresError) -> Result {
-    let connection = try await take()
-    defer { put(connection) }
-    return try await body(connection)
-  }
-
-  private func take() async throws(PostgresError) -> PostgresConnection {
-    while true {
-      enum Answer {
-        case connection(PostgresConnection)
-        case new
-        case wait
-      }
-      let answer = state.withLock { state -> Answer in
-        if let connection = state.idle.popLast() { return .connection(connection) }
-        if state.openCount < maximumConnections {
-          state.openCount += 1
-          return .new
-        }
-        return .wait
-      }
-      switch answer {
-      case .connection(let connection): return connection
-      case .new: return PostgresConnection(connectionString, options: options)
-      case .wait:
-        await withCheckedContinuation { continuation in
-          let mustWait = state.withLock { state in
-            guard state.idle.isEmpty else { return false }
-            state.waiters.append(continuation)
-            return true
-          }
-          if !mustWait { continuation.resume() }
-        }
-      }
+  /// - Throws: The error of `body`.
+  public func withConnection<Result: Sendable, Failure: Error>(
+    _ body: (PostgresConnection) async throws(Failure) -> Result
+  ) async throws(Failure) -> Result {
+    _ = await gate.enter(ignoringCancellation: true)
+    let connection =
+      idleConnections.withLock { $0.popLast() }
+      ?? PostgresConnection(connectionString, options: options)
+    defer {
+      idleConnections.withLock { $0.append(connection) }
+      gate.leave()
     }
-  }
-
-  private func put(_ connection: PostgresConnection) {
-    let waiter = state.withLock { state in
-      state.idle.append(connection)
-      return state.waiters.isEmpty ? nil : state.waiters.removeFirst()
-    }
-    waiter?.resume()
+    return try await body(connection)
   }
 
   /// Closes all connections that are not in use. They open again when they are needed.
   public func closeIdleConnections() {
-    let idle = state.withLock { state in
-      defer { state.idle = [] }
-      state.openCount -= state.idle.count
-      return state.idle
+    let connections = idleConnections.withLock { idle in
+      defer { idle = [] }
+      return idle
     }
-    for connection in idle { connection.close() }
+    for connection in connections { connection.close() }
   }
 }
 
