@@ -144,29 +144,12 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     if request > .change || analysis == nil { try await prepare(connection) }
     guard let analysis else { preconditionFailure("a prepared query has an analysis") }
     counts.looks += 1
-    var rows = Rows.unchanged
-    var now = Held(state: "")
-    var isStale = false
-    do throws(PostgresError) {
-      try await connection.withSnapshot(locking: analysis.lockSQL) {
-        session throws(PostgresError) in
-        let changes: Changes
-        (now, changes) = try await look(session, analysis)
-        switch choose(request, analysis, now, changes) {
-        case .nothing: break
-        case .analysis: isStale = true
-        case .all:
-          rows = try await readAll(session)
-          lastFullStateRead = now.state
-        case .keys(let keys): rows = try await readKeys(keys, session)
-        }
-      }
-    } catch {
-      lastFullStateRead = nil
-      throw error
+    let (now, extent, rows) = try await connection.withSnapshot(locking: analysis.lockSQL) {
+      session throws(PostgresError) in
+      let (now, extent) = try await look(session, request, analysis)
+      return (now, extent, try await readRows(extent, session))
     }
-    if isStale {
-      // The catalog has changed since the analysis.
+    if case .analysis = extent {
       self.analysis = nil
       return try await read(connection, .everything, shown)
     }
@@ -178,11 +161,9 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       }
     // Store the state only after the rows were mapped. Until then, the known rows are older.
     held = now
-    if let state = lastFullStateRead.take() { lastFullState = state }
+    if case .all = extent { lastFullState = now.state }
     return contents
   }
-
-  private var lastFullStateRead: String?
 
   /// Analyzes the query if that was not done, or if the schema has changed since.
   private func prepare(_ connection: PostgresConnection) async throws(PostgresError) {
@@ -208,25 +189,28 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     }
   }
 
-  /// The changes since the contents that are held.
-  private enum Changes {
-    case unknown
-    case none
+  /// The rows to read.
+  private enum Extent {
+    case nothing
     case keys([[PostgresValue]])
-    case many
-    /// The catalog has changed since the analysis.
-    case ofCatalog
+    case all
+    /// The catalog has changed since the analysis. Analyze the query again, and then read all rows.
+    case analysis
   }
 
   private static var recordLimit: Int { 1000 }
 
-  /// Reads the state of the database, and the records of changes since the last read, in one snapshot.
+  /// Reads the state of the database, and the records of changes since the last read, in one snapshot, and decides what
+  /// to read.
   private func look(
-    _ session: PostgresSession, _ analysis: QueryAnalysis
-  ) async throws(PostgresError) -> (Held, Changes) {
+    _ session: PostgresSession, _ request: ReadRequest, _ analysis: QueryAnalysis
+  ) async throws(PostgresError) -> (Held, Extent) {
     let isRecorded = analysis.polling == nil
     guard isRecorded, !analysis.tableOIDs.isEmpty else {
-      return (Held(state: try await ServerState.read(session)), isRecorded ? .none : .unknown)
+      let now = Held(state: try await ServerState.read(session))
+      // After a reconnection, another server may have the same state by chance.
+      let isSame = isRecorded || now.state == held?.state && request != .reconnection
+      return (now, isSame && !needsAll(request, analysis, now) ? .nothing : .all)
     }
     let rows = try await session.texts(
       """
@@ -237,29 +221,36 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
           "r.relation, r.keys", of: "r.relation = ANY ($2::pg_catalog.oid[])",
           limit: Self.recordLimit + 1))
       ) c ON true
-      """,
-      [
-        held?.snapshot, analysis.tableOIDs, analysis.relations.map(\.oid),
-      ], columns: 7)
+      """, [held?.snapshot, analysis.tableOIDs, analysis.relations.map(\.oid)], columns: 7)
     guard let first = rows.first else { throw .noRows(query) }
     let now = Held(state: first[0] ?? "", snapshot: first[1], epoch: first[2])
-    if let signature = analysis.signature, signature != first[3] { return (now, .ofCatalog) }
-    guard let held, held.snapshot != nil, let epoch = now.epoch, epoch == held.epoch,
-      first[4] == "f"
-    else { return (now, .many) }
+    if request != .everything, let signature = analysis.signature, signature != first[3] {
+      return (now, .analysis)
+    }
+    guard !needsAll(request, analysis, now), let held, held.snapshot != nil,
+      let epoch = now.epoch, epoch == held.epoch, first[4] == "f"
+    else { return (now, .all) }
     if let keysInsteadOfRecords { return (now, .keys(keysInsteadOfRecords())) }
-    if first[5] == nil { return (now, .none) }
-    guard rows.count <= Self.recordLimit else { return (now, .many) }
+    if first[5] == nil { return (now, .nothing) }
+    guard plan != nil, rows.count <= Self.recordLimit else { return (now, .all) }
     // Values are compared as bytes. Two equal strings can be two keys.
     var keys: Set<[PostgresValue]> = []
     for row in rows {
       // In a database without an encoding, a key need not be UTF-8, and cannot be sent back.
       guard let text = row[6], !text.unicodeScalars.contains("\u{FFFD}"),
         let recorded = Self.keys(inArray: text)
-      else { return (now, .many) }
+      else { return (now, .all) }
       keys.formUnion(recorded)
     }
-    return (now, .keys(Array(keys)))
+    let areFew = keys.count <= max(256, incremental.index.count / 16)
+    return (now, areFew ? .keys(Array(keys)) : .all)
+  }
+
+  /// Returns a Boolean value that indicates whether the changes since the last read do not suffice.
+  private func needsAll(_ request: ReadRequest, _ analysis: QueryAnalysis, _ now: Held) -> Bool {
+    if held == nil || request == .everything { return true }
+    return request == .verification
+      && (analysis.instability != nil || now.state != lastFullState)
   }
 
   /// An expression for the identity of the records: the server's start and timeline, the server, the database, and the
@@ -301,61 +292,28 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     }
   }
 
-  private enum Choice {
-    case nothing
-    case all
-    case keys([[PostgresValue]])
-    /// Analyze the query again first.
-    case analysis
-  }
-
-  /// Decides what to read.
-  private func choose(
-    _ request: ReadRequest, _ analysis: QueryAnalysis, _ now: Held, _ changes: Changes
-  ) -> Choice {
-    if request == .everything { return .all }
-    let isDoubtful = analysis.instability != nil || now.state != lastFullState
-    switch changes {
-    case .ofCatalog: return .analysis
-    case _ where held == nil || request == .verification && isDoubtful: return .all
-    case .unknown:
-      // After a reconnection, another server may have the same state by chance.
-      return request == .reconnection || now.state != held?.state ? .all : .nothing
-    case .none: return .nothing
-    case .many: return .all
-    case .keys(let keys):
-      guard plan != nil, keys.count <= max(256, incremental.index.count / 16) else { return .all }
-      return .keys(keys)
+  private func readRows(
+    _ extent: Extent, _ session: PostgresSession
+  ) async throws(PostgresError) -> Rows {
+    var (sql, arguments) = (query.sql, query.arguments)
+    var keys: [[PostgresValue]]?
+    switch extent {
+    case .nothing, .analysis: return .unchanged
+    case .all: counts.all += 1
+    case .keys(let changed):
+      guard let plan else { preconditionFailure("keys are read with a plan") }
+      counts.keyed += 1
+      (sql, keys) = (plan.sql, changed)
+      arguments += plan.keyPositions.indices.map { part in
+        .array(Array(Set(changed.map { $0.indices.contains(part) ? $0[part] : .null })))
+      }
     }
-  }
-
-  private func readAll(_ session: PostgresSession) async throws(PostgresError) -> Rows {
-    counts.all += 1
     guard let plan else {
       let receiver = RefetchReceiver(query: query, known: refetch)
-      try await session.run(query.sql, query.arguments, receiver: receiver)
+      try await session.run(sql, arguments, receiver: receiver)
       guard let rows = receiver.rows else { throw .noRows(query) }
       return .all(rows)
     }
-    return try await readRows(plan, nil, query.sql, query.arguments, session)
-  }
-
-  private func readKeys(
-    _ keys: [[PostgresValue]], _ session: PostgresSession
-  ) async throws(PostgresError) -> Rows {
-    guard let plan else { preconditionFailure("keys are read with a plan") }
-    counts.keyed += 1
-    let arguments = plan.keyPositions.indices.map { part in
-      PostgresValue.array(
-        Array(Set(keys.map { $0.indices.contains(part) ? $0[part] : .null })))
-    }
-    return try await readRows(plan, keys, plan.sql, query.arguments + arguments, session)
-  }
-
-  private func readRows(
-    _ plan: IncrementalPlan, _ keys: [[PostgresValue]]?, _ sql: String,
-    _ arguments: [PostgresValue], _ session: PostgresSession
-  ) async throws(PostgresError) -> Rows {
     let receiver = IncrementalReceiver(query: query, plan: plan, known: incremental, keys: keys)
     try await session.run(sql, arguments, receiver: receiver)
     guard let change = receiver.finish() else { throw .noRows(query) }
@@ -403,15 +361,16 @@ extension PostgresConnection {
   ///
   /// After a TRUNCATE or a rewrite of a table, older snapshots show an empty table. The tables are therefore locked
   /// before the snapshot is taken.
-  func withSnapshot(
+  func withSnapshot<Result>(
     locking lockSQL: String?,
-    _ body: (PostgresSession) async throws(PostgresError) -> Void
-  ) async throws(PostgresError) {
+    _ body: (PostgresSession) async throws(PostgresError) -> Result
+  ) async throws(PostgresError) -> Result {
     try await withSession { session throws(PostgresError) in
       do throws(PostgresError) {
         try await session.begin("ISOLATION LEVEL REPEATABLE READ READ ONLY", locking: lockSQL)
-        try await body(session)
+        let result = try await body(session)
         try await session.run("COMMIT", limit: session.answerLimit)
+        return result
       } catch {
         await session.rollBack()
         throw error
