@@ -36,17 +36,13 @@ final class ServerMonitor: Sendable {
     var lastClient = 0
     /// The clients, and whether records tell them of all changes.
     var clients: [Int: (client: Client, isRecorded: Bool)] = [:]
-    var task: Task<Void, Never>?
-    var listening: Task<Void, Never>?
+    /// The tasks that watch and listen, while there are clients.
+    var tasks: [Task<Void, Never>] = []
     var isConnected = false
     var isListening = false
     var failure: PostgresError?
     /// Makes the task look now, or compute the time of the next look.
     var wake: (@Sendable (Wake) -> Void)?
-  }
-
-  private struct WeakMonitor: Sendable {
-    weak let monitor: ServerMonitor?
   }
 
   let clock: AnyClock
@@ -69,9 +65,7 @@ final class ServerMonitor: Sendable {
   }
 
   deinit {
-    let (task, listening) = state.withLock { ($0.task, $0.listening) }
-    task?.cancel()
-    listening?.cancel()
+    for task in state.withLock({ $0.tasks }) { task.cancel() }
   }
 
   /// Adds a client. The first client starts the monitor.
@@ -81,15 +75,7 @@ final class ServerMonitor: Sendable {
     let (number, event) = state.withLock { state -> (Int, Event?) in
       state.lastClient += 1
       state.clients[state.lastClient] = (client, false)
-      if state.task == nil {
-        let monitor = WeakMonitor(monitor: self)
-        state.task = Task.detached { await ServerMonitor.run { monitor.monitor } }
-        if let listeningString {
-          state.listening = Task.detached { [options, clock] in
-            await ServerMonitor.listen(listeningString, options, clock) { monitor.monitor }
-          }
-        }
-      }
+      if state.tasks.isEmpty { state.tasks = startTasks() }
       return (
         state.lastClient, state.isConnected ? .connected : state.failure.map { .failed($0) }
       )
@@ -100,15 +86,15 @@ final class ServerMonitor: Sendable {
 
   /// Removes a client. Without clients, the monitor disconnects.
   func detach(_ number: Int) {
-    let (_, task, listening) = state.withLock {
-      state -> (client: (Client, Bool)?, Task<Void, Never>?, Task<Void, Never>?) in
+    // The client is returned, because it must be released outside the lock.
+    let (_, tasks) = state.withLock { state -> (client: (Client, Bool)?, [Task<Void, Never>]) in
       let client = state.clients.removeValue(forKey: number)
-      guard state.clients.isEmpty else { return (client, nil, nil) }
+      guard state.clients.isEmpty else { return (client, []) }
+      defer { state.tasks = [] }
       (state.isConnected, state.isListening, state.failure) = (false, false, nil)
-      return (client, state.task.take(), state.listening.take())
+      return (client, state.tasks)
     }
-    task?.cancel()
-    listening?.cancel()
+    for task in tasks { task.cancel() }
   }
 
   /// Sets whether records tell a client of all changes.
@@ -156,21 +142,45 @@ final class ServerMonitor: Sendable {
     for client in clients { client.client(event) }
   }
 
-  // MARK: The task
+  // MARK: The tasks
 
-  /// Connects and watches until the task is canceled. It does not keep the monitor alive while it waits.
-  private static func run(_ monitor: @escaping @Sendable () -> ServerMonitor?) async {
+  private func startTasks() -> [Task<Void, Never>] {
+    // The tasks do not keep the monitor alive while they wait.
+    let monitor: @Sendable () -> ServerMonitor? = { [weak self] in self }
+    let watching = Task.detached { [connectionString, options, clock] in
+      await ServerMonitor.stayConnected(connectionString, options, clock) {
+        session, didConnect throws(PostgresError) in
+        try await ServerMonitor.watch(session, monitor, didConnect)
+      } onFailure: {
+        monitor()?.notify(.failed($0))
+      }
+    }
+    guard let listeningString else { return [watching] }
+    let listening = Task.detached { [options, clock] in
+      await ServerMonitor.stayConnected(listeningString, options, clock) {
+        session, didConnect throws(PostgresError) in
+        try await ServerMonitor.listen(session, monitor, didConnect)
+      }
+    }
+    return [watching, listening]
+  }
+
+  /// Connects and uses the connection, again and again until the task is canceled.
+  private static func stayConnected(
+    _ connectionString: ConnectionString, _ options: PostgresOptions, _ clock: AnyClock,
+    _ use: (PostgresSession, _ didConnect: () -> Void) async throws(PostgresError) -> Void,
+    onFailure: (PostgresError) -> Void = { _ in }
+  ) async {
     var failures = 0
     while !Task.isCancelled {
-      guard let (connect, clock) = monitor().map({ ($0.connecting, $0.clock) }) else { return }
       var connected: AnyClock.Instant?
       do throws(PostgresError) {
-        let session = try await connect()
+        let session = try await PostgresSession.connect(connectionString, options: options)
         defer { session.close() }
-        try await watch(session, monitor) { connected = clock.now }
+        try await use(session) { connected = clock.now }
       } catch {
         if Task.isCancelled { return }
-        monitor()?.notify(.failed(error))
+        onFailure(error)
       }
       // A server that ends each connection soon is not asked again and again.
       if let connected, connected.duration(to: clock.now) >= Backoff.connections.longest {
@@ -182,13 +192,6 @@ final class ServerMonitor: Sendable {
     }
   }
 
-  private var connecting: () async throws(PostgresError) -> PostgresSession {
-    let (connectionString, options) = (connectionString, options)
-    return { () async throws(PostgresError) in
-      try await PostgresSession.connect(connectionString, options: options)
-    }
-  }
-
   private enum Wake: Sendable {
     case look
     case intervalChanged
@@ -196,16 +199,17 @@ final class ServerMonitor: Sendable {
   }
 
   private static func watch(
-    _ session: PostgresSession, _ monitor: @escaping @Sendable () -> ServerMonitor?,
-    whenConnected: () -> Void
+    _ session: PostgresSession, _ monitor: @Sendable () -> ServerMonitor?,
+    _ didConnect: () -> Void
   ) async throws(PostgresError) {
     let (wakes, continuation) = AsyncStream.makeStream(
       of: Wake.self, bufferingPolicy: .bufferingNewest(100))
     session.onLoss { error in continuation.yield(.loss(error)) }
     var known = ServerState(text: try await ServerState.read(session))
+    var polledText = known.text
     guard let started = monitor() else { return }
     started.state.withLock { $0.wake = { continuation.yield($0) } }
-    whenConnected()
+    didConnect()
     started.notify(.connected)
     let (clock, intervals) = (started.clock, started.intervals)
     var (lastSafety, lastPoll, lastRecord) = (clock.now, clock.now, clock.now)
@@ -236,59 +240,40 @@ final class ServerMonitor: Sendable {
         monitor.notify(.recorded(tables: tables))
       }
       if needsRecords, hasRecords { lastRecord = clock.now }
-      if known.polled != now.text, lastPoll.duration(to: clock.now) >= intervals.polling {
-        (known.polled, lastPoll) = (now.text, clock.now)
+      if polledText != now.text, lastPoll.duration(to: clock.now) >= intervals.polling {
+        (polledText, lastPoll) = (now.text, clock.now)
         monitor.notify(.found, onlyPolled: true)
       }
-      let polled = known.polled
       known = now
-      known.polled = polled
       timer.cancel()
       let interval = monitor.interval(after: lastRecord.duration(to: clock.now))
       timer = clock.call(after: interval) { continuation.yield(.look) }
     }
   }
 
-  // MARK: Listening
-
-  /// Listens until the task is canceled.
   private static func listen(
-    _ connectionString: ConnectionString, _ options: PostgresOptions, _ clock: AnyClock,
-    _ monitor: @escaping @Sendable () -> ServerMonitor?
-  ) async {
-    var failures = 0
-    while !Task.isCancelled {
-      do throws(PostgresError) {
-        let session = try await PostgresSession.connect(connectionString, options: options)
-        defer { session.close() }
-        let (wakes, continuation) = AsyncStream.makeStream(
-          of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        session.onNotification { _ in continuation.yield() }
-        session.onLoss { _ in continuation.finish() }
-        // Servers before version 14 have no such setting.
-        _ = try? await session.run("SET idle_session_timeout = 0", limit: session.answerLimit)
-        try await session.run(
-          "LISTEN \(SQLText.quoted(channel))",
-          limit: session.answerLimit)
-        let wake = { (isListening: Bool, wake: Wake) in
-          guard let monitor = monitor() else { return }
-          monitor.state.withLock { state in
-            state.isListening = isListening
-            return state.wake
-          }?(wake)
-        }
-        // Writes before this moment are found by the next look.
-        wake(true, .look)
-        failures = 0
-        for await _ in wakes { wake(true, .look) }
-        wake(false, .intervalChanged)
-      } catch {
-        if Task.isCancelled { return }
+    _ session: PostgresSession, _ monitor: @Sendable () -> ServerMonitor?,
+    _ didConnect: () -> Void
+  ) async throws(PostgresError) {
+    let (wakes, continuation) = AsyncStream.makeStream(
+      of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    session.onNotification { _ in continuation.yield() }
+    session.onLoss { _ in continuation.finish() }
+    // Servers before version 14 have no such setting.
+    _ = try? await session.run("SET idle_session_timeout = 0", limit: session.answerLimit)
+    try await session.run("LISTEN \(SQLText.quoted(channel))", limit: session.answerLimit)
+    didConnect()
+    func wake(isListening: Bool, _ wake: Wake) {
+      let action = monitor()?.state.withLock { state in
+        state.isListening = isListening
+        return state.wake
       }
-      failures += 1
-      let interval = Backoff.connections.pause(after: failures)
-      try? await clock.sleep(until: clock.now.advanced(by: interval), tolerance: nil)
+      action?(wake)
     }
+    // Writes before this moment are found by the next look.
+    wake(isListening: true, .look)
+    for await _ in wakes { wake(isListening: true, .look) }
+    wake(isListening: false, .intervalChanged)
   }
 }
 
@@ -301,20 +286,12 @@ final class ServerMonitor: Sendable {
 struct ServerState: Sendable {
   /// The state, as text.
   var text: String
-  /// The state at the last look for new transactions.
-  var polled: String
   /// The state of the objects of the change triggers, or `nil` if it is not known.
   var objects: String?
   /// The last mark of pruned records, or `nil` if there is none.
   var pruned: String?
   /// The tables with new records, or `nil` if there may be records of any table.
   var tables: Set<UInt32>? = []
-
-  init(text: String, polled: String? = nil, objects: String? = nil) {
-    self.text = text
-    self.polled = polled ?? text
-    self.objects = objects
-  }
 
   static let sql = """
     SELECT pg_catalog.pg_current_snapshot()::pg_catalog.text || \
@@ -384,9 +361,7 @@ struct ServerState: Sendable {
     } catch {
       if error.endsConnection || error.code == .canceled { throw error }
       // The records were removed, or this role may not read them any more.
-      var state = ServerState(text: try await read(session), objects: "\(error.code)")
-      state.tables = []
-      return state
+      return ServerState(text: try await read(session), objects: "\(error.code)")
     }
   }
 
