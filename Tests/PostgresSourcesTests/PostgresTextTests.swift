@@ -82,11 +82,7 @@ import Testing
 
   @Test func `arrays are read as the server writes them`() {
     func parse(_ text: String, _ element: PostgresType) -> [PostgresValue]? {
-      var text = text
-      return text.withUTF8 {
-        var parser = ArrayParser(text: UnsafeRawBufferPointer($0), element: element)
-        return parser.parse()
-      }
+      PostgresValue.array(in: text, of: element)
     }
     #expect(parse("{1,NULL,-3}", .integer) == [.integer(1), .null, .integer(-3)])
     #expect(

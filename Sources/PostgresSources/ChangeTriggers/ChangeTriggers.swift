@@ -665,13 +665,8 @@ enum ChangeTriggers {
   }
 
   /// Reads an array of texts.
-  static func texts(inArray text: String?) -> [String] {
-    guard let text else { return [] }
-    var bytes = text
-    return bytes.withUTF8 { bytes in
-      var parser = ArrayParser(text: UnsafeRawBufferPointer(bytes), element: .text)
-      return parser.parse()?.compactMap { if case .text(let text) = $0 { text } else { nil } } ?? []
-    }
+  private static func texts(inArray text: String?) -> [String] {
+    (text.flatMap { PostgresValue.array(in: $0) } ?? []).compactMap { String(postgresValue: $0) }
   }
 
   /// Reads the arguments of a trigger, each of which ends with a zero.

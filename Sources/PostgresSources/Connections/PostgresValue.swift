@@ -175,6 +175,15 @@ extension PostgresValue {
     }
   }
 
+  /// Reads the text of an array, or returns `nil` if it is another text.
+  static func array(in text: String, of element: PostgresType = .text) -> [PostgresValue]? {
+    var text = text
+    return text.withUTF8 { bytes in
+      var parser = ArrayParser(text: UnsafeRawBufferPointer(bytes), element: element)
+      return parser.parse()
+    }
+  }
+
   static func integer(in text: UnsafeRawBufferPointer) -> Int64? {
     var digits = text[...]
     let isNegative = digits.first == UInt8(ascii: "-")
@@ -274,7 +283,7 @@ extension String {
 }
 
 /// Reads the text of an array, for example `{1,NULL,"a b"}` or `[0:1]={{1},{2}}`.
-struct ArrayParser {
+private struct ArrayParser {
   private static let maximumDepth = 6
 
   private let text: UnsafeRawBufferPointer

@@ -238,9 +238,9 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     for row in rows {
       // In a database without an encoding, a key need not be UTF-8, and cannot be sent back.
       guard let text = row[6], !text.unicodeScalars.contains("\u{FFFD}"),
-        let recorded = Self.keys(inArray: text)
+        let recorded = PostgresValue.array(in: text)
       else { return (now, .all) }
-      keys.formUnion(recorded)
+      for case .array(let key) in recorded { keys.insert(key) }
     }
     let areFew = keys.count <= max(256, incremental.index.count / 16)
     return (now, areFew ? .keys(Array(keys)) : .all)
@@ -279,17 +279,6 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
         SELECT r.xid FROM swappable.record r WHERE r.relation = 0 ORDER BY r.xid DESC LIMIT 1
       ) p ON true)
     """
-  }
-
-  /// Reads an array of keys, each of which is an array of texts.
-  private static func keys(inArray text: String) -> [[PostgresValue]]? {
-    var text = text
-    return text.withUTF8 { bytes in
-      var parser = ArrayParser(text: UnsafeRawBufferPointer(bytes), element: .text)
-      return parser.parse()?.map { key in
-        if case .array(let parts) = key { parts } else { [] }
-      }
-    }
   }
 
   private func readRows(
