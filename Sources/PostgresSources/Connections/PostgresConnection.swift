@@ -123,14 +123,9 @@ public final class PostgresConnection: Sendable {
     _ sql: String, _ arguments: PostgresArguments, _ receiver: ResultReceiver, readsRows: Bool
   ) async throws(PostgresError) {
     let sql = try PostgresText.singleStatement(sql)
-    let count = PostgresText.argumentCount(sql)
-    guard count == arguments.values.count else {
-      throw PostgresError(
-        .arguments,
-        "the statement takes \(count) argument\(count == 1 ? "" : "s"), but "
-          + "\(arguments.values.count) \(arguments.values.count == 1 ? "is" : "are") given",
-        sql: sql, help: "pass one value for each of $1, $2, …")
-    }
+    let error = PostgresError.argumentCount(
+      of: sql, "statement", given: arguments.values.count)
+    if let error { throw error }
     // The settings that the form of values depends on, and the timeout, are those of a transaction.
     let needsSettings =
       (readsRows || options.statementTimeout != nil)
@@ -191,9 +186,7 @@ public final class PostgresConnection: Sendable {
 
   private func openSession() async throws(PostgresError) -> PostgresSession {
     let (session, isClosed) = state.withLock { ($0.session, $0.isClosed) }
-    if isClosed {
-      throw PostgresError(.closed, "the connection was closed", help: "open a new one")
-    }
+    if isClosed { throw .connectionClosed }
     if let session, await session.isOpen() { return session }
     let new = try await PostgresSession.connect(connectionString, options: options)
     let isUnwanted = state.withLock { state in
@@ -403,12 +396,5 @@ final class TransactionScope: Sendable {
   func end() async {
     hasEnded.withLock { $0 = true }
     if await gate.enter(ignoringCancellation: true) { gate.leave() }
-  }
-}
-
-extension PostgresError {
-  static var canceledBeforeStart: PostgresError {
-    PostgresError(
-      .canceled, "the task was canceled before the statement began", help: "run it again")
   }
 }

@@ -158,26 +158,8 @@ extension PostgresError: CustomStringConvertible {
 }
 
 extension PostgresError {
-  /// The fields of a server's error report.
-  struct Report {
-    var sqlState: String?
-    var message: String
-    var detail: String?
-    var hint: String?
-    /// The position of the error in the statement, in characters from 1.
-    var position: Int?
-  }
-
-  /// Creates an error from the report of a server.
-  init(_ report: Report, sql: String?) {
-    let (code, help) = PostgresError.meaning(of: report.sqlState ?? "")
-    self.init(
-      code, report.message, sqlState: report.sqlState, detail: report.detail, sql: sql,
-      offset: report.position.flatMap { $0 > 0 ? $0 - 1 : nil }, help: report.hint ?? help)
-  }
-
   /// Returns the kind of a server's error, and what to do.
-  private static func meaning(of sqlState: String) -> (Code, String) {
+  static func meaning(of sqlState: String) -> (Code, String) {
     switch sqlState {
     case "28P01", "28000":
       (.authentication, "check the user, the password (~/.pgpass, PGPASSFILE) and pg_hba.conf")
@@ -225,16 +207,13 @@ extension PostgresError {
     let text = message.lowercased()
     let (code, help): (Code, String) =
       if text.contains("password") || text.contains("authentication") || text.contains("pg_hba") {
-        (.authentication, "check the user, the password (~/.pgpass, PGPASSFILE) and pg_hba.conf")
+        meaning(of: "28P01")
       } else if text.contains("too many clients") || text.contains("remaining connection slots")
         || text.contains("too many connections")
       {
-        (
-          .tooManyConnections,
-          "close other connections, raise max_connections, or use a pooler"
-        )
+        meaning(of: "53300")
       } else if text.contains("database"), text.contains("does not exist") {
-        (.missing, "create the database, or correct its name in the connection string")
+        meaning(of: "3D000")
       } else if text.contains("permission denied for database") {
         (.privilege, "GRANT CONNECT ON DATABASE … TO the role, or connect as another user")
       } else if text.contains("certificate") {
@@ -248,5 +227,53 @@ extension PostgresError {
         (.cannotConnect, "check that the server runs, and the host and the port")
       }
     return PostgresError(code, message, server: server, help: help)
+  }
+
+  static var canceledBeforeStart: PostgresError {
+    PostgresError(
+      .canceled, "the task was canceled before the statement began", help: "run it again")
+  }
+
+  static var connectionClosed: PostgresError {
+    PostgresError(.closed, "the connection was closed", help: "open a new one")
+  }
+
+  /// Creates the error of a server that does not answer in time.
+  static func noAnswer(_ message: String) -> PostgresError {
+    PostgresError(
+      .connectionLost, message, help: "check the network and the load of the server")
+  }
+
+  /// Creates the error of a server that does not keep to the protocol.
+  static func unexpectedAnswer(_ message: String, sql: String?) -> PostgresError {
+    PostgresError(
+      .connectionLost, message, sql: sql,
+      help: "check that the address is that of a PostgreSQL server, and the programs in between")
+  }
+
+  static func nulCharacter(in sql: String) -> PostgresError {
+    PostgresError(
+      .sql, "the SQL contains a NUL character", sql: sql, help: "remove the character")
+  }
+
+  /// Returns the error of a statement with another number of arguments than are given, or `nil`.
+  ///
+  /// - Parameter subject: The kind of the statement, for the message.
+  static func argumentCount(
+    of sql: String, _ subject: String, given: Int
+  ) -> PostgresError? {
+    let count = PostgresText.argumentCount(sql)
+    guard count != given else { return nil }
+    return PostgresError(
+      .arguments,
+      "the \(subject) takes \(count) argument\(count == 1 ? "" : "s"), but \(given) "
+        + (given == 1 ? "is given" : "are given"),
+      sql: sql, help: "pass one value for each of $1, $2, …")
+  }
+
+  static func tooLarge(_ byteLimit: Int) -> PostgresError {
+    PostgresError(
+      .tooLarge, "the result is larger than \(byteLimit) bytes",
+      help: "select fewer rows or columns, or add LIMIT")
   }
 }

@@ -244,10 +244,7 @@ final class PostgresSession: @unchecked Sendable {
   func run(
     _ script: String, receiver: ResultReceiver = ResultReceiver(), limit: Duration? = nil
   ) async throws(PostgresError) {
-    guard !script.utf8.contains(0) else {
-      throw PostgresError(
-        .sql, "the SQL contains a NUL character", sql: script, help: "remove the character")
-    }
+    if script.utf8.contains(0) { throw .nulCharacter(in: script) }
     try await perform(sql: script, receiver: receiver, limit: limit) { session in
       guard let connection = session.connection else { return }
       let sent = session.library.sendQuery(connection, script)
@@ -313,8 +310,7 @@ final class PostgresSession: @unchecked Sendable {
       // A late cancel must not end the next statement.
       afterCancel.append { [weak self] in
         guard let self else {
-          let lost = PostgresError(.closed, "the connection was closed", help: "open a new one")
-          return operation.continuation.resume(returning: .failure(lost))
+          return operation.continuation.resume(returning: .failure(.connectionClosed))
         }
         begin(operation, limit: limit, start)
       }
@@ -326,10 +322,7 @@ final class PostgresSession: @unchecked Sendable {
     isCancelRequested = false
     if let limit {
       deadline.schedule(after: limit) { [weak self] in
-        self?.lose(
-          PostgresError(
-            .connectionLost, "the server did not answer within \(limit)",
-            help: "check the network and the load of the server"))
+        self?.lose(.noAnswer("the server did not answer within \(limit)"))
       }
     }
     start(self)
@@ -469,9 +462,7 @@ final class PostgresSession: @unchecked Sendable {
         guard let self else { return }
         lose(
           operation?.failure
-            ?? PostgresError(
-              .connectionLost, "the server did not cancel a statement within \(answerLimit)",
-              help: "check the network and the load of the server"))
+            ?? .noAnswer("the server did not cancel a statement within \(answerLimit)"))
       }
     }
     // `self` keeps the request alive.
@@ -568,19 +559,12 @@ final class PostgresSession: @unchecked Sendable {
 
   /// Gives up a connection whose server does not answer. An operation that runs fails.
   func abandon() {
-    queue.async { [self] in
-      lose(
-        PostgresError(
-          .connectionLost, "the server did not answer on any connection",
-          help: "check the network and the load of the server"))
-    }
+    queue.async { [self] in lose(.noAnswer("the server did not answer on any connection")) }
   }
 
   /// Closes the connection. An operation that runs fails.
   func close() {
-    queue.async { [self] in
-      lose(PostgresError(.closed, "the connection was closed", help: "open a new one"))
-    }
+    queue.async { [self] in lose(.connectionClosed) }
   }
 
   /// Returns the state of the transaction as libpq knows it, or `nil` if the connection is lost.

@@ -75,10 +75,7 @@ enum PostgresText {
       start = start ?? token.range.lowerBound
       end = token.range.upperBound
     }
-    guard !sql.utf8.contains(0) else {
-      throw PostgresError(
-        .sql, "the SQL contains a NUL character", sql: sql, help: "remove the character")
-    }
+    if sql.utf8.contains(0) { throw .nulCharacter(in: sql) }
     guard let start else {
       throw PostgresError(.emptySQL, "the SQL contains no statement", help: "write a statement")
     }

@@ -86,24 +86,12 @@ extension PostgresError {
         help: "check the network and the server")
       return
     }
+    let sqlState = field(LibPQ.ErrorField.sqlState)
+    let (code, help) = PostgresError.meaning(of: sqlState ?? "")
+    // The position counts characters from 1.
+    let position = field(LibPQ.ErrorField.position).flatMap { Int($0) } ?? 0
     self.init(
-      PostgresError.Report(
-        sqlState: field(LibPQ.ErrorField.sqlState), message: message,
-        detail: field(LibPQ.ErrorField.detail), hint: field(LibPQ.ErrorField.hint),
-        position: field(LibPQ.ErrorField.position).flatMap { Int($0) }),
-      sql: sql)
-  }
-
-  /// Creates the error of a server that does not keep to the protocol.
-  static func unexpectedAnswer(_ message: String, sql: String?) -> PostgresError {
-    PostgresError(
-      .connectionLost, message, sql: sql,
-      help: "check that the address is that of a PostgreSQL server, and the programs in between")
-  }
-
-  static func tooLarge(_ byteLimit: Int) -> PostgresError {
-    PostgresError(
-      .tooLarge, "the result is larger than \(byteLimit) bytes",
-      help: "select fewer rows or columns, or add LIMIT")
+      code, message, sqlState: sqlState, detail: field(LibPQ.ErrorField.detail), sql: sql,
+      offset: position > 0 ? position - 1 : nil, help: field(LibPQ.ErrorField.hint) ?? help)
   }
 }

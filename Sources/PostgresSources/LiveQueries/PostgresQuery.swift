@@ -27,14 +27,8 @@ struct PostgresQuery: Sendable {
         .notAQuery, "the statement is not a query", sql: sql,
         help: "use a SELECT, and write with a PostgresConnection")
     }
-    let count = PostgresText.argumentCount(sql)
-    guard count == self.arguments.count else {
-      throw PostgresError(
-        .arguments,
-        "the query takes \(count) argument\(count == 1 ? "" : "s"), but \(self.arguments.count) "
-          + (self.arguments.count == 1 ? "is given" : "are given"), sql: sql,
-        help: "pass one value for each of $1, $2, …")
-    }
+    let error = PostgresError.argumentCount(of: sql, "query", given: self.arguments.count)
+    if let error { throw error }
   }
 
   /// Returns the error of a result with wrong columns, or `nil`.
