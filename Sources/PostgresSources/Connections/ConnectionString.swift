@@ -57,12 +57,12 @@ struct ConnectionString: Sendable, Hashable {
     let isLong = message.utf8.count > limit
     let beginning =
       isLong ? String(String.UnicodeScalarView(message.unicodeScalars.prefix(limit))) : message
-    var message = Self.redact(beginning)
-    for secret in secrets where !secret.isEmpty {
-      message = Self.replace(secret, in: message, by: Self.mask)
-    }
+    // Bytes, because a secret may end within a character of the message.
+    var bytes = Array(Self.redact(beginning).utf8)
+    for secret in secrets { bytes.replace(Array(secret.utf8), with: Array(Self.mask.utf8)) }
+    let redacted = String(decoding: bytes, as: UTF8.self)
     // The end may be a part of a secret.
-    return isLong ? message.dropLast(1000) + "…" : message
+    return isLong ? redacted.dropLast(1000) + "…" : redacted
   }
 
   /// Returns libpq's reason for refusing this string. It quotes parts of the string, which may be parts of a password.
@@ -209,22 +209,6 @@ struct ConnectionString: Sendable, Hashable {
       }
     }
     return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static func replace(_ part: String, in text: String, by new: String) -> String {
-    let (part, bytes) = (Array(part.utf8), Array(text.utf8))
-    var result: [UInt8] = []
-    var position = 0
-    while position < bytes.count {
-      if bytes[position...].starts(with: part) {
-        result += Array(new.utf8)
-        position += part.count
-      } else {
-        result.append(bytes[position])
-        position += 1
-      }
-    }
-    return String(decoding: result, as: UTF8.self)
   }
 }
 

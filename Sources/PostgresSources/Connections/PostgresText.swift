@@ -12,20 +12,12 @@ enum PostgresText {
 
   /// Returns SQL without passwords: strings after the word PASSWORD, and connection strings.
   static func redacted(_ sql: String) -> String {
-    var result: [UInt8] = []
-    var scanner = PostgresScanner(sql)
-    var copied = 0
     var followsPassword = false
-    while let token = scanner.next() {
-      if token.kind == .string, followsPassword {
-        result += scanner.bytes[copied..<token.range.lowerBound] + Array("'…'".utf8)
-        copied = token.range.upperBound
-      }
-      followsPassword =
-        token.kind == .word && scanner.text(token).uppercased().hasSuffix("PASSWORD")
+    let masked = replacingTokens(of: sql) { token, text in
+      defer { followsPassword = token.kind == .word && text.uppercased().hasSuffix("PASSWORD") }
+      return token.kind == .string && followsPassword ? "'…'" : nil
     }
-    result += scanner.bytes[copied...]
-    return ConnectionString.redact(String(decoding: result, as: UTF8.self))
+    return ConnectionString.redact(masked)
   }
 
   /// Returns a message of the server without its severity, for example `FATAL:`.
@@ -87,7 +79,7 @@ enum PostgresText {
     var scanner = PostgresScanner(sql)
     var count = 0
     while let token = scanner.next() {
-      if token.kind == .parameter { count = max(count, scanner.number(token)) }
+      if token.kind == .parameter { count = max(count, Int(scanner.text(token).dropFirst()) ?? 0) }
     }
     return count
   }
@@ -96,15 +88,24 @@ enum PostgresText {
   ///
   /// - Parameter types: The name of each argument's type, as SQL.
   static func withoutArguments(_ sql: String, types: [String]) -> String {
+    replacingTokens(of: sql) { token, text in
+      guard token.kind == .parameter, let number = Int(text.dropFirst()),
+        types.indices.contains(number - 1)
+      else { return nil }
+      return "CAST(NULL AS \(types[number - 1]))"
+    }
+  }
+
+  /// Returns SQL with other text in place of the tokens for which a closure returns one.
+  private static func replacingTokens(
+    of sql: String, by replacement: (PostgresScanner.Token, _ text: String) -> String?
+  ) -> String {
     var scanner = PostgresScanner(sql)
     var result: [UInt8] = []
     var copied = 0
     while let token = scanner.next() {
-      guard token.kind == .parameter else { continue }
-      let number = scanner.number(token)
-      guard (1...max(1, types.count)).contains(number), number <= types.count else { continue }
-      result += scanner.bytes[copied..<token.range.lowerBound]
-      result += Array("CAST(NULL AS \(types[number - 1]))".utf8)
+      guard let new = replacement(token, scanner.text(token)) else { continue }
+      result += scanner.bytes[copied..<token.range.lowerBound] + Array(new.utf8)
       copied = token.range.upperBound
     }
     result += scanner.bytes[copied...]
@@ -134,9 +135,6 @@ struct PostgresScanner {
   }
 
   func text(_ token: Token) -> String { String(decoding: bytes[token.range], as: UTF8.self) }
-
-  /// The number of an argument.
-  func number(_ token: Token) -> Int { Int(text(token).dropFirst()) ?? 0 }
 
   /// Returns the next token, or `nil` at the end.
   mutating func next() -> Token? {
