@@ -75,7 +75,6 @@ struct LibPQ: @unchecked Sendable {
   let sendPrepare: @convention(c) (Connection, Text, Text, Int32, UnsafePointer<UInt32>?) -> Int32
   let sendDescribePrepared: @convention(c) (Connection, Text) -> Int32
   let setSingleRowMode: @convention(c) (Connection) -> Int32
-  /// Asks for rows in chunks, or `nil` before version 17 of the library.
   let flush: @convention(c) (Connection) -> Int32
   let consumeInput: @convention(c) (Connection) -> Int32
   let isBusy: @convention(c) (Connection) -> Int32
@@ -307,7 +306,6 @@ extension String {
 /// The values of libpq's enumerations, as its header defines them.
 extension LibPQ {
   enum Polling {
-    static let failed: UInt32 = 0
     static let reading: UInt32 = 1
     static let writing: UInt32 = 2
     static let ready: UInt32 = 3
@@ -333,6 +331,7 @@ extension LibPQ {
   }
 
   static let connectionIsOK: UInt32 = 0
+  static let connectionIsBad: UInt32 = 1
   /// The transaction status of a connection without a transaction.
   static let isIdle: UInt32 = 0
   static let isInTransaction: UInt32 = 2

@@ -17,6 +17,7 @@ final class PostgresSession: @unchecked Sendable {
     var failure: PostgresError?
     /// A Boolean value that indicates whether the last result has ended.
     var hasEnded = false
+    /// A Boolean value that indicates whether the server was asked to cancel it.
     var isCanceled = false
   }
 
@@ -55,7 +56,6 @@ final class PostgresSession: @unchecked Sendable {
   private var lastNotice: String?
   private var loss: PostgresError?
   private var lossHandlers: [@Sendable (PostgresError) -> Void] = []
-  private var isCancelRequested = false
   private var pendingCancels = 0
   private var afterCancel: [@Sendable () -> Void] = []
   private var willReadInput = false
@@ -146,7 +146,7 @@ final class PostgresSession: @unchecked Sendable {
         Unmanaged<PostgresSession>.fromOpaque(session).takeUnretainedValue().lastNotice =
           String(cString: message)
       }, Unmanaged.passUnretained(self).toOpaque())
-    guard library.status(connection) != 1 else { return failToConnect() }
+    guard library.status(connection) != LibPQ.connectionIsBad else { return failToConnect() }
     self.parameters = parameters
     // libpq asks to wait until the socket can be written first.
     waitToConnect(LibPQ.Polling.writing)
@@ -319,7 +319,6 @@ final class PostgresSession: @unchecked Sendable {
     self.operation = operation
     let cancellation = operation.cancellation
     lastNotice = nil
-    isCancelRequested = false
     if let limit {
       deadline.schedule(after: limit) { [weak self] in
         self?.lose(.noAnswer("the server did not answer within \(limit)"))
@@ -374,7 +373,9 @@ final class PostgresSession: @unchecked Sendable {
       if self.connection == nil { return }
     }
     // Outside an operation, the server may report why it ends the connection.
-    if operation == nil, library.isBusy(connection) == 0, library.status(connection) != 0 {
+    if operation == nil, library.isBusy(connection) == 0,
+      library.status(connection) != LibPQ.connectionIsOK
+    {
       loseConnection()
     }
   }
@@ -407,7 +408,7 @@ final class PostgresSession: @unchecked Sendable {
 
   private func error(of result: LibPQ.Result) -> PostgresError {
     var error = PostgresError(library, result, sql: operation?.sql, connectionString)
-    if error.code == .canceled, !isCancelRequested {
+    if error.code == .canceled, operation?.isCanceled != true {
       (error.code, error.help) = (
         .timeout, "raise statement_timeout, or make the statement faster"
       )
@@ -450,21 +451,23 @@ final class PostgresSession: @unchecked Sendable {
     }
   }
 
-  /// Cancels the operation that runs, again after an interval if it goes on: the server ignores a request that arrives
-  /// before the statement.
-  private func cancelRunning(interval: Duration = .milliseconds(100)) {
-    guard let cancel, !isCancelRequested else { return }
-    isCancelRequested = true
-    // Further requests do not extend the time.
-    if operation?.isCanceled != true {
-      operation?.isCanceled = true
-      cancelDeadline.schedule(after: answerLimit) { [weak self] in
-        guard let self else { return }
-        lose(
-          operation?.failure
-            ?? .noAnswer("the server did not cancel a statement within \(answerLimit)"))
-      }
+  /// Cancels the operation that runs.
+  private func cancelRunning() {
+    guard cancel != nil, let operation, !operation.isCanceled else { return }
+    self.operation?.isCanceled = true
+    cancelDeadline.schedule(after: answerLimit) { [weak self] in
+      guard let self else { return }
+      lose(
+        self.operation?.failure
+          ?? .noAnswer("the server did not cancel a statement within \(answerLimit)"))
     }
+    requestCancel(interval: .milliseconds(100))
+  }
+
+  /// Asks the server to cancel a statement, again after an interval if it goes on: the server ignores a request that
+  /// arrives before the statement.
+  private func requestCancel(interval: Duration) {
+    guard let cancel else { return }
     // `self` keeps the request alive.
     let isSent = library.cancelLater(cancel) { [self] in
       queue.async { [self] in
@@ -473,8 +476,7 @@ final class PostgresSession: @unchecked Sendable {
           queue.asyncAfter(deadline: .now() + .milliseconds(Int(interval.milliseconds))) {
             [weak self] in
             guard let self, operation?.cancellation === canceled else { return }
-            isCancelRequested = false
-            cancelRunning(interval: min(interval * 2, .seconds(5)))
+            requestCancel(interval: min(interval * 2, .seconds(5)))
           }
         }
         guard pendingCancels == 0 else { return }
