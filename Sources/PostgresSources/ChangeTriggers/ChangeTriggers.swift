@@ -93,25 +93,6 @@ enum ChangeTriggers {
 
   // MARK: Common objects
 
-  /// The columns and properties of the table of records, as ``shapeSQL`` returns them.
-  static let shape = """
-    r 0 3 xid xid8 true, relation oid true, keys text[] false, at timestamp with time zone true
-    """
-
-  /// A query that returns the columns of the table of records, and what could make an insertion fail.
-  static let shapeSQL = """
-    SELECT c.relkind::pg_catalog.text || ' ' || (c.relchecks + c.relhasrules::integer + c.relhastriggers::integer
-        + c.relrowsecurity::integer + c.relispartition::integer) || ' '
-      || (SELECT pg_catalog.count(*) FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid) || ' '
-      || pg_catalog.string_agg(a.attname || ' ' || pg_catalog.format_type(a.atttypid, a.atttypmod)
-        || ' ' || a.attnotnull, ', ' ORDER BY a.attnum)
-    FROM pg_catalog.pg_class c
-    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname = 'swappable'
-    JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-    WHERE c.relname = 'record'
-    GROUP BY c.oid
-    """
-
   /// An expression that names this database of this server. A dump or a copy has another name.
   static let clusterSQL = """
     (SELECT c.system_identifier || '/' || d.oid
@@ -377,7 +358,8 @@ enum ChangeTriggers {
     gate := pg_catalog.hashfloat8(pg_catalog.date_part('epoch', stamp));
     """
 
-  /// An expression that tells that no insertion into the table of records can fail because of its values.
+  /// An expression that tells that no insertion into the table of records can fail because of its values. It is NULL if
+  /// there is no such table. Any role may use it.
   static let fitsSQL = """
     (SELECT c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relnatts OPERATOR(pg_catalog.=) 4
               AND c.relchecks OPERATOR(pg_catalog.=) 0
@@ -399,7 +381,8 @@ enum ChangeTriggers {
                       'xid5069-1t', 'relation26-1t', 'keys1009-1f', 'at1184-1t'])
                 ) OPERATOR(pg_catalog.=) 4
               FROM pg_catalog.pg_class c
-              WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('swappable.record'))
+              WHERE c.relname OPERATOR(pg_catalog.=) 'record'
+                AND c.relnamespace OPERATOR(pg_catalog.=) pg_catalog.to_regnamespace('swappable'))
     """
 
   private static let recordManySQL = """

@@ -275,7 +275,7 @@ struct ChangeTriggerInstaller {
     let found = try await session.texts(
       """
       SELECT pg_catalog.pg_get_userbyid(n.nspowner), pg_catalog.pg_has_role(n.nspowner, 'USAGE'),
-        (\(ChangeTriggers.shapeSQL)), pg_catalog.has_schema_privilege(n.oid, 'CREATE'),
+        \(ChangeTriggers.fitsSQL), pg_catalog.has_schema_privilege(n.oid, 'CREATE'),
         pg_catalog.bool_and(pg_catalog.has_table_privilege(r.oid, 'INSERT')
           AND pg_catalog.has_table_privilege(r.oid, 'SELECT')), current_user,
         pg_catalog.count(r.oid) > 0 AND NOT pg_catalog.bool_or(EXISTS (
@@ -295,12 +295,12 @@ struct ChangeTriggerInstaller {
         .notAQuery, "swappable.record is a table of another program: it has no column xid",
         help: "rename that table or its schema; the change triggers need the schema swappable")
     }
-    let hasShape = row[2] == ChangeTriggers.shape
+    let fits = row[2] == "t"
     if row[1] != "t" {
       // Another role owns the schema. Say what it must do.
       let role = row[5] ?? ""
-      let mayInstall = hasShape && row[3] == "t" && row[4] == "t"
-      let missing = try await readersWithoutRights(readers, all: !hasShape)
+      let mayInstall = fits && row[3] == "t" && row[4] == "t"
+      let missing = try await readersWithoutRights(readers, all: !fits)
       if mayInstall, missing.isEmpty { return nil }
       let sql =
         (mayInstall ? [] : [ChangeTriggers.ownerSQL(role)]) + missing.map(ChangeTriggers.readerSQL)
@@ -319,7 +319,7 @@ struct ChangeTriggerInstaller {
     ).map { $0[0] }
     var sql: [String] = []
     // Also try it, because a table can refuse rows for many reasons.
-    var isUsable = hasShape && objects.contains("epoch")
+    var isUsable = fits && objects.contains("epoch")
     if isUsable { isUsable = try await canInsert() }
     if !isUsable {
       sql = ["DROP TABLE IF EXISTS swappable.record, swappable.epoch", ChangeTriggers.tablesSQL]
@@ -361,9 +361,9 @@ struct ChangeTriggerInstaller {
       SELECT u.name FROM pg_catalog.unnest($1::pg_catalog.text[]) AS u(name)
       WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles k WHERE k.rolname = u.name)
       """, [readers])
-    if let name = unknown {
+    if let unknown {
       throw PostgresError(
-        .undefined, "there is no role \"\(name)\", which is to read the records",
+        .undefined, "there is no role \"\(unknown)\", which is to read the records",
         help: "correct the name of the reader, or create the role")
     }
     return rows.compactMap { $0[0] }
@@ -372,7 +372,7 @@ struct ChangeTriggerInstaller {
   /// Returns a Boolean value that indicates whether the table of records takes each row.
   private func canInsert() async throws(PostgresError) -> Bool {
     try await session.run("SAVEPOINT swappable_try")
-    var fits = false
+    var isInserted = false
     do throws(PostgresError) {
       try await session.run(
         """
@@ -380,12 +380,12 @@ struct ChangeTriggerInstaller {
         VALUES (pg_catalog.pg_current_xact_id(), 1, '{}', pg_catalog.now()),
           (pg_catalog.pg_current_xact_id(), 1, NULL, pg_catalog.now())
         """)
-      fits = try await session.text("SELECT \(ChangeTriggers.fitsSQL)") == "t"
+      isInserted = true
     } catch {
       if error.endsConnection || error.code == .canceled { throw error }
     }
     try await session.run("ROLLBACK TO swappable_try")
-    return fits
+    return isInserted
   }
 
   // MARK: Removal

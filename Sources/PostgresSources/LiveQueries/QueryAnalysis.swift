@@ -347,7 +347,7 @@ struct QueryAnalyzer {
     let repair = "Run installChangeTriggers(on: [\"\(tables[0].name)\"]) again."
     let found = try await session.texts(
       """
-      SELECT (\(ChangeTriggers.shapeSQL)),
+      SELECT \(ChangeTriggers.fitsSQL),
         COALESCE(pg_catalog.has_schema_privilege(n.oid, 'USAGE'), false),
         (SELECT pg_catalog.count(*) FROM pg_catalog.pg_class c WHERE c.relnamespace = n.oid
           AND c.relname IN ('record', 'epoch')
@@ -358,7 +358,7 @@ struct QueryAnalyzer {
           FROM pg_catalog.pg_subscription_rel r WHERE r.srrelid = ANY ($1::pg_catalog.oid[]))
       FROM pg_catalog.pg_namespace n WHERE n.nspname = 'swappable'
       """, [tables.map(\.oid)], columns: 4)
-    guard let row = found.first, row[0] == ChangeTriggers.shape, canRecord else {
+    guard let row = found.first, row[0] == "t", canRecord else {
       return RefetchReason(
         "The table swappable.record is missing or was changed, or the owner of the triggers "
           + "may not write to it, so nothing is recorded.",
