@@ -59,13 +59,12 @@ extension IncrementalPlan {
 
   /// Makes the plan of a query, or finds the reason why there is none.
   static func make(
-    tree: NodeTree?, columns: ResultColumns?, unstable: String?, _ analysis: QueryAnalysis,
-    _ query: PostgresQuery, _ session: PostgresSession
+    tree: NodeTree?, columns: ResultColumns?, _ analysis: QueryAnalysis, _ query: PostgresQuery,
+    _ session: PostgresSession
   ) async throws(PostgresError) -> Result<IncrementalPlan, RefetchReason> {
     do {
       return .success(
-        try await plan(
-          tree: tree, columns: columns, unstable: unstable, analysis, query, session))
+        try await plan(tree: tree, columns: columns, analysis, query, session))
     } catch let reason as RefetchReason {
       return .failure(reason)
     } catch let error as PostgresError {
@@ -76,8 +75,8 @@ extension IncrementalPlan {
   }
 
   private static func plan(
-    tree: NodeTree?, columns: ResultColumns?, unstable: String?, _ analysis: QueryAnalysis,
-    _ query: PostgresQuery, _ session: PostgresSession
+    tree: NodeTree?, columns: ResultColumns?, _ analysis: QueryAnalysis, _ query: PostgresQuery,
+    _ session: PostgresSession
   ) async throws -> IncrementalPlan {
     guard let tree = tree?.elements.first, tree.name == "QUERY", let columns else {
       throw RefetchReason(
@@ -124,7 +123,9 @@ extension IncrementalPlan {
     if entries[index - 1]["tablesample"] != nil {
       throw RefetchReason("The query reads a sample.", suggestion: "Read all rows.")
     }
-    if let unstable { throw RefetchReason(unstable, suggestion: "Pass the value as an argument.") }
+    if let instability = analysis.instability {
+      throw RefetchReason(instability, suggestion: "Pass the value as an argument.")
+    }
     var unknown: String?
     tree.forEachNode { node in
       if let name = node.name, !knownNodes.contains(name) { unknown = name }

@@ -214,10 +214,14 @@ struct QueryAnalyzer {
       analysis.instability = "A foreign table can change without a commit on this server."
     }
     analysis.plan = try await IncrementalPlan.make(
-      tree: tree, columns: description.columns, unstable: analysis.instability, analysis,
-      query, session)
-    if case .success = analysis.plan, let reason = try await reasonAgainstKeys(analysis) {
-      analysis.plan = .failure(reason)
+      tree: tree, columns: description.columns, analysis, query, session)
+    if case .success = analysis.plan, analysis.polling == nil,
+      let table = analysis.storedRelations.first(where: { $0.triggers != .keys })
+    {
+      analysis.plan = .failure(
+        RefetchReason(
+          "The triggers of \(table.name) do not record its present primary key.",
+          suggestion: "Run installChangeTriggers(on: [\"\(table.name)\"]) again."))
     }
     try await addCatalog(to: &analysis)
     return analysis
@@ -377,18 +381,6 @@ struct QueryAnalyzer {
     if try await session.hasEpoch() { return nil }
     return RefetchReason(
       "The records belong to another server or to a copied database.", suggestion: repair)
-  }
-
-  /// Returns the reason why the recorded keys cannot be used, or `nil`.
-  private func reasonAgainstKeys(
-    _ analysis: QueryAnalysis
-  ) async throws(PostgresError) -> RefetchReason? {
-    guard analysis.polling == nil,
-      let table = analysis.storedRelations.first(where: { $0.triggers != .keys })
-    else { return nil }
-    return RefetchReason(
-      "The triggers of \(table.name) do not record its present primary key.",
-      suggestion: "Run installChangeTriggers(on: [\"\(table.name)\"]) again.")
   }
 
   private func addCatalog(to analysis: inout QueryAnalysis) async throws(PostgresError) {
