@@ -189,13 +189,9 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
   }
 
   private func readLater() {
-    let source = WeakSource(source: self)
-    let task = Task { await PostgresDataSource.read { source.source } }
+    let source: @Sendable () -> PostgresDataSource? = { [weak self] in self }
+    let task = Task { await PostgresDataSource.read(source) }
     state.withLock { $0.reading = task }
-  }
-
-  private struct WeakSource: Sendable {
-    weak let source: PostgresDataSource?
   }
 
   /// Reads the changes and publishes them, if a read is due or forced.
@@ -239,6 +235,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     _ counts: (looks: Int, all: Int, keyed: Int)
   ) {
     var retryInterval: Duration?
+    var isOffline = false
     let newCounts = liveQuery.counts
     state.withLock { $0.counts = newCounts }
     switch result {
@@ -262,21 +259,18 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
           error.error.sourceState, diagnostics: liveQuery.diagnostics)
       }
       retryInterval = error.retryInterval
+      isOffline = error.error.endsConnection && retryInterval != nil
     }
     let tables = liveQuery.recordedTables
     let number = state.withLock { state in
       state.tables = tables
+      state.isBurst = false
+      state.isOffline = isOffline
+      // The changes of a read that is repeated stay unread.
+      if retryInterval != nil { state.request = max(state.request, .reconnection) }
       return state.number
     }
     if let number { pool.monitor.setIsRecorded(tables?.isEmpty == false, of: number) }
-    let isOffline =
-      if case .failure(let error) = result { error.error.endsConnection } else { false }
-    state.withLock { state in
-      state.isBurst = false
-      state.isOffline = isOffline && retryInterval != nil
-      // The changes of a read that is repeated stay unread.
-      if retryInterval != nil { state.request = max(state.request, .reconnection) }
-    }
     loop.finishRead(repeatAfter: retryInterval)
   }
 }
