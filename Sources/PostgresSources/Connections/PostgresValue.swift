@@ -382,11 +382,8 @@ extension PostgresValueConvertible where Self: FixedWidthInteger {
 
   /// Reads an integer that fits into the type.
   public init?(postgresValue: PostgresValue) {
-    switch postgresValue {
-    case .integer(let value): self.init(exactly: value)
-    case .other(let text, .numeric): self.init(text)
-    default: return nil
-    }
+    guard let number = postgresValue.read(Self.self) else { return nil }
+    self = number
   }
 }
 
