@@ -168,7 +168,6 @@ struct ChangeTriggerInstaller {
     for table in tables {
       try await inAttempts(on: table, after: results) { () throws(PostgresError) in
         // The table may have changed since.
-        try await excludeOtherInstallers()
         guard let table = try await ChangeTriggers.tables([table.oid], session).first else {
           return
         }
@@ -259,15 +258,9 @@ struct ChangeTriggerInstaller {
 
   private func installCommonObjects(readers: [String]) async throws(PostgresError) {
     try await inAttempts(on: nil, after: []) { () throws(PostgresError) in
-      try await excludeOtherInstallers()
       guard let sql = try await commonSQL(readers: readers) else { return }
       try await session.run(sql)
     }
-  }
-
-  /// Waits until no other program installs or removes triggers, until the end of the transaction.
-  private func excludeOtherInstallers() async throws(PostgresError) {
-    try await session.run("SELECT pg_catalog.pg_advisory_xact_lock(\(ChangeTriggers.lockKey))")
   }
 
   /// Returns the statements that create or repair the common objects, or `nil` if everything fits.
@@ -397,7 +390,6 @@ struct ChangeTriggerInstaller {
     for table in tables where !table.triggers.isEmpty {
       do throws(PostgresError) {
         try await inAttempts(on: table, after: results) { () throws(PostgresError) in
-          try await excludeOtherInstallers()
           guard let table = try await ChangeTriggers.tables([table.oid], session).first,
             !table.triggers.isEmpty
           else { return }
@@ -429,7 +421,6 @@ struct ChangeTriggerInstaller {
     after results: [ChangeTriggerResult]
   ) async throws(PostgresError) {
     try await inAttempts(on: nil, after: results) { () throws(PostgresError) in
-      try await excludeOtherInstallers()
       // A table of this name without that column belongs to another program.
       let other = try await session.text(
         """
@@ -474,6 +465,8 @@ struct ChangeTriggerInstaller {
   // MARK: Attempts
 
   /// Runs a closure in a transaction that waits for locks for a short time, and again if that was too short.
+  ///
+  /// Meanwhile, no other program installs or removes triggers.
   private func inAttempts(
     on table: ChangeTriggers.Table?, after done: [ChangeTriggerResult],
     _ body: () async throws(PostgresError) -> Void
@@ -490,7 +483,10 @@ struct ChangeTriggerInstaller {
     while true {
       do throws(PostgresError) {
         try await session.run(
-          "\(begin); SET LOCAL lock_timeout = \(locking.timeout.milliseconds); SET LOCAL jit = off")
+          """
+          \(begin); SET LOCAL lock_timeout = \(locking.timeout.milliseconds); SET LOCAL jit = off;
+          SELECT pg_catalog.pg_advisory_xact_lock(\(ChangeTriggers.lockKey))
+          """)
         try await body()
         return try await session.run(
           isInside
