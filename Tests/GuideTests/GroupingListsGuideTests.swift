@@ -12,7 +12,7 @@ import Testing
 
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("GroupingLists")
-    #expect(guide.code.count == 6)
+    #expect(guide.code.count == 7)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -59,6 +59,17 @@ import Testing
     let spanish = byCountry["Spain"]
     sales.append(Sale(id: 5, country: "Spain", price: 1))
     print(spanish.snapshot.map(\.id))
+
+    let numbers = ArrayDataSource([3, 1, 4, 7, 5])
+    let chunks = numbers.chunked(into: 2)
+    let printing = chunks.observe { event in
+      if case .change(let change) = event {
+        print(change.changeset.summary, change.after.map { Array($0.elements) })
+      }
+    }
+    numbers[1] = 2
+    numbers.insert(9, at: 2)
+    printing.dispose()
     #expect(sorted.snapshot.map(\.key) == ["Spain", "Chile"])
     #expect(try print.lines == Guide("GroupingLists").output)
   }

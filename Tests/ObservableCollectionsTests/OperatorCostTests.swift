@@ -144,6 +144,25 @@ import Testing
     try recorder.check(against: window)
   }
 
+  @Test(arguments: sizes) func `chunks that a change does not touch stay`(size: Int) throws {
+    let items = Items((0..<size).map { TestElement($0, 0) })
+    let chunks = items.chunked(into: 10)
+    let recorder = RecordingObserver(chunks)
+    let before = items.collection.node.domain.visits
+    items[size / 2] = TestElement(size / 2, 1)
+    items.move(from: size / 2, to: size / 2 + 25)
+    items.append(TestElement(-1, 0))
+    items.append(TestElement(-2, 0))
+    items.remove(at: size)
+    items.insert(TestElement(-3, 0), at: size - 20)
+    #expect(recorder.changes.map(\.changeset.changeCount) == [1, 3, 1, 1, 1, 3])
+    #expect(recorder.changes.map(\.changeset.insertions) == [[], [], [size / 10], [], [], []])
+    #expect(items.collection.node.domain.visits - before == 6)
+    items.insert(TestElement(-4, 0), at: 0)
+    #expect(recorder.changes.last?.changeset.updates.count == size / 10 + 1)
+    try recorder.check(against: chunks)
+  }
+
   @Test(arguments: sizes) func `each operator edits only what changes`(size: Int) {
     let items = Items((0..<size).map { TestElement($0, $0 % 10) })
     let outputs = [

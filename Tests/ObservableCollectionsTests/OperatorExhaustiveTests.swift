@@ -87,6 +87,10 @@ import Testing
     add(items.leftJoined(with: others, on: key).map { $0.right ?? $0.left }) { input, _ in
       JoinOracle.leftJoined(input, even(input), key, { $0.id }).map { $0.right ?? $0.left }
     }
+    add(items.chunked(into: 2).flatMap { $0.elements }) { input, _ in input }
+    add(items.chunked(into: 2).map(summary)) { input, _ in chunkSummaries(input, of: 2) }
+    add(items.chunked(into: value).map(summary)) { input, value in chunkSummaries(input, of: value)
+    }
     add(items.flatMap(children)) { input, _ in input.flatMap(children) }
     add(items.flatMap { parent in items.filter { $0.content == parent.content } }) { input, _ in
       input.flatMap { parent in input.filter { $0.content == parent.content } }

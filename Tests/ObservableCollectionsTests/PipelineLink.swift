@@ -172,6 +172,11 @@ struct PipelineLink {
           [TestElement(10_000 + $0.key, $0.elements.count)] + Array($0.elements)
         }
       }
+    case 9:
+      let output = source.chunked(into: parameter.map { $0 + 1 }).map(summary)
+      return next("chunked(into: \(index))", output) { input, size in
+        chunkSummaries(input, of: size + 1)
+      }
     default:
       return next("distinct(by:)", source.distinct(by: \.content)) { input, _ in
         SetOracle.distinctContents(input)
@@ -300,6 +305,24 @@ struct PipelineLink {
 @Sendable func latest(_ count: Int, of input: [TestElement]) -> [TestElement] {
   input.indices.sorted { (input[$0].content, $0) < (input[$1].content, $1) }
     .suffix(count).sorted().map { input[$0] }
+}
+
+/// The number of a chunk, and a number that depends on all of its elements.
+@Sendable func summary(_ chunk: ListSection<Int, TestElement>) -> TestElement {
+  summary(chunk.key, Array(chunk.elements))
+}
+
+/// The summaries of the chunks of a list.
+@Sendable func chunkSummaries(_ input: [TestElement], of size: Int) -> [TestElement] {
+  stride(from: 0, to: input.count, by: size).map {
+    summary($0 / size, Array(input[$0..<min($0 + size, input.count)]))
+  }
+}
+
+@Sendable private func summary(_ number: Int, _ elements: [TestElement]) -> TestElement {
+  TestElement(
+    number,
+    elements.reduce(elements.count) { ($0 * 31 + $1.id % 100 * 7 + $1.content % 100) % 1_000 })
 }
 
 @Sendable private func order(_ kind: Int) -> ElementOrder<TestElement> {

@@ -180,7 +180,7 @@ private struct PipelineRun {
       isLong: input.contents(world).count > 200)
     switch random.below(6) {
     case 0: return link.simple(random.below(15))
-    case 1: return link.grouping(random.below(10))
+    case 1: return link.grouping(random.below(11))
     case 2: return link.tree(random.below(6))
     case 3: return link.timed(random.below(5))
     default: return link.combined(random.below(9), with: makePipeline(depth: random.below(3)))

@@ -11,6 +11,8 @@ extension Pipeline {
         return [sections.observe { _ in }]
       }),
     Pipeline("grouped", groups: { [$0.grouped { $0.group }.observe { _ in }] }),
+    // An insertion or deletion changes all chunks after it, so there is no aim.
+    Pipeline("chunked") { $0.chunked(into: 10) },
     Pipeline("indexed, 10 observed", groups: { observations(of: 10, in: $0) }),
     Pipeline("indexed, all observed", groups: { observations(of: Row.groups, in: $0) }),
   ]
