@@ -48,6 +48,9 @@ struct PipelineLink {
     }
   }
 
+  // The numbers of the kinds below.
+  static let simpleCount = 15
+
   /// Operators over single elements, orders and windows.
   func simple(_ kind: Int) -> Pipeline {
     switch kind {
@@ -110,6 +113,8 @@ struct PipelineLink {
       }
     }
   }
+
+  static let groupingCount = 11
 
   /// Sections, groups, indexes and distinct elements.
   func grouping(_ kind: Int) -> Pipeline {
@@ -184,6 +189,8 @@ struct PipelineLink {
     }
   }
 
+  static let treeCount = 6
+
   /// Operators that put elements in the place of others, and trees.
   func tree(_ kind: Int) -> Pipeline {
     let parent: @Sendable (TestElement) -> Int? = { $0.content == 0 ? nil : $0.id % 7 }
@@ -223,6 +230,8 @@ struct PipelineLink {
     }
   }
 
+  static let timedCount = 5
+
   /// Operators whose results depend on the time, which stands still.
   func timed(_ kind: Int) -> Pipeline {
     let clock = ManualClock()
@@ -243,6 +252,8 @@ struct PipelineLink {
       }
     }
   }
+
+  static let combinedCount = 9
 
   /// Operators over two collections.
   func combined(_ kind: Int, with other: Pipeline) -> Pipeline {

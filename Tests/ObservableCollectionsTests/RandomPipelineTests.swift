@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  /// If nobody keeps a list, its tree is edited in place.
+  /// A draft edits nodes in place that no published list has.
   @Test func `random pipelines whose lists nobody keeps equal what arrays give`() throws {
     let first = TestRun.seed ?? 0
     for seed in first..<first + (TestRun.isLong ? 20_000 : 60) {
@@ -179,11 +179,13 @@ private struct PipelineRun {
       input: input, parameter: parameters[index], index: index,
       isLong: input.contents(world).count > 200)
     switch random.below(6) {
-    case 0: return link.simple(random.below(15))
-    case 1: return link.grouping(random.below(11))
-    case 2: return link.tree(random.below(6))
-    case 3: return link.timed(random.below(5))
-    default: return link.combined(random.below(9), with: makePipeline(depth: random.below(3)))
+    case 0: return link.simple(random.below(PipelineLink.simpleCount))
+    case 1: return link.grouping(random.below(PipelineLink.groupingCount))
+    case 2: return link.tree(random.below(PipelineLink.treeCount))
+    case 3: return link.timed(random.below(PipelineLink.timedCount))
+    default:
+      return link.combined(
+        random.below(PipelineLink.combinedCount), with: makePipeline(depth: random.below(3)))
     }
   }
 }
