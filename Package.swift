@@ -290,11 +290,14 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// The thread sanitizer's step needs neither the programs nor their tests.
+// The thread sanitizer's step needs neither the programs nor modules of tests without the tag `concurrency`.
 if Context.environment["SWAPPABLE_SANITIZED"] != nil {
   package.products.removeAll { $0.name == "livelist" }
   package.targets.removeAll {
-    ["LivelistTests", "PlaygroundTests", "GuideTests"].contains($0.name)
+    [
+      "LivelistTests", "PlaygroundTests", "GuideTests", "DiffingTests", "PostgresSourcesTests",
+      "ListViewsTests",
+    ].contains($0.name)
       || $0.type == .executable && $0.name != "TestHelper"
   }
 }
