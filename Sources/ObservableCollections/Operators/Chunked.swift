@@ -7,7 +7,8 @@ extension DataSource {
   ///     let pages = todos.chunked(into: 10)
   ///
   /// Each chunk has the same number of elements, except that the last one may have fewer. Its key is its number, from 0.
-  /// Chunks are sections, so `rows()` and `sectionedChangeset()` apply to them.
+  /// Chunks are sections, so `rows()` and `sectionedChangeset()` apply to them. Identities decide what has changed in a
+  /// chunk.
   ///
   /// | in | out |
   /// |---|---|
@@ -97,7 +98,8 @@ struct ChunkOperator<Element: Differentiable & Sendable>: CollectionOperator {
   @inlinable
   func chunk(_ number: Int) -> Chunk {
     let (elements, start) = (input.snapshot, number * size)
-    return Chunk(key: number, elements: elements[start..<start + min(size, elements.count - start)])
+    let range = start..<start + min(size, elements.count - start)
+    return Chunk(key: number, elements: elements.storage.elements(in: range))
   }
 
   /// Returns the numbers of the first chunks that may not have the same elements as before.

@@ -49,7 +49,11 @@ struct BlockLengths: ~Copyable, Sendable {
   /// Inserts a block of a length, and returns its start in the output.
   @usableFromInline
   mutating func insertBlock(_ newLength: Int, at offset: Int) -> Int {
-    if count == 0 { length = newLength }
+    if count == 0 {
+      // Without the memory of a long list.
+      if length == nil { tree = Self.makeTree([]) }
+      length = newLength
+    }
     prepare(for: newLength)
     defer { count += 1 }
     if let length { return offset * length }

@@ -230,7 +230,7 @@ package final class RowStorage: @unchecked Sendable {
 /// An operator keeps the order of its rows in a ``RowTree``, and the value of each row here. Removed rows are used again.
 @usableFromInline
 struct RowTable<Value>: ~Copyable, @unchecked Sendable {
-  // Sendable: the memory belongs to the table alone. Operators, which own tables, send no values to other threads.
+  // Sendable: the memory belongs to the table alone. An operator owns it, and is called on one thread at a time.
   // Memory instead of an array of optional values: an optional integer takes twice the space, and an array that
   // grows doubles its memory (`PipelineBenchmarks sorted`).
 

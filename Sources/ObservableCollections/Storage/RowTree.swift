@@ -5,7 +5,7 @@
 /// list takes memory for all numbers up to the largest one.
 ///
 /// The list is a counted B+ tree with links to the parents. A list takes about 12 bytes per row. Several lists without
-/// common rows can share their memory.
+/// common rows can share their memory. Reading writes, too, so only one thread at a time may use them.
 @usableFromInline
 package struct RowTree: ~Copyable, Sendable {
   /// The memory of the list.

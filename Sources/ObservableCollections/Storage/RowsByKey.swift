@@ -236,22 +236,27 @@ struct RowsByKey<Key: Hashable>: ~Copyable, @unchecked Sendable {
   ///   other row that has the key. Both rows are not in the group yet.
   @inlinable
   mutating func register(_ row: UInt32, _ key: Key) -> (group: UInt32?, other: UInt32?) {
+    let newGroup = freeGroups.last ?? UInt32(groups.count)
     // One search for reading and writing.
-    let old = Self.exchange(&table[key, default: .vacant], row, order, groups)
+    let old = Self.add(row, to: &table[key, default: .vacant], newGroup, order, groups)
     if old.isVacant { return (nil, nil) }
-    if old.isGroup { return (old.number, nil) }
-    let group = makeGroup()
-    table[key] = KeyEntry(group: group)
-    return (group, old.number)
+    return old.isGroup ? (old.number, nil) : (makeGroup(), old.number)
   }
 
-  /// Stores a row in an entry that is not valid, and returns the old entry if it is.
+  /// Stores a row in an entry: the row itself, or a new group if the entry is another row.
+  ///
+  /// - Returns: The old entry, which is vacant if it is not valid.
   @inlinable
-  static func exchange(
-    _ entry: inout KeyEntry, _ row: UInt32, _ order: borrowing RowTree, _ groups: [RowGroup]
+  static func add(
+    _ row: UInt32, to entry: inout KeyEntry, _ newGroup: UInt32, _ order: borrowing RowTree,
+    _ groups: [RowGroup]
   ) -> KeyEntry {
     let old = isValid(entry, order, groups) ? entry : .vacant
-    if old.isVacant { entry = KeyEntry(row: row) }
+    if old.isVacant {
+      entry = KeyEntry(row: row)
+    } else if !old.isGroup {
+      entry = KeyEntry(group: newGroup)
+    }
     return old
   }
 

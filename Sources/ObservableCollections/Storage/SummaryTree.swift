@@ -7,7 +7,8 @@
 /// values of the nodes on one path again.
 @usableFromInline
 package struct SummaryTree<Value>: ~Copyable, @unchecked Sendable {
-  // Sendable: the memory belongs to the list alone. Operators, which own lists, send no values to other threads.
+  // Sendable: the memory belongs to the list alone. Reading writes, too, so only one thread at a time may use a list, as
+  // the owners do: operators, and feeds under their lock.
 
   /// The number of values of each leaf.
   @usableFromInline var leaves: NodeArena

@@ -117,8 +117,8 @@ extension CollectionChange {
   /// empty is deleted by the same change, with its elements, and a new section is inserted with its elements. So an
   /// element that leaves a deleted section is inserted, and an element that enters an inserted section is deleted.
   ///
-  /// - Complexity: O(k log k) for k changed elements. If several changes were merged, the elements of each changed
-  ///   section are compared. Parts that are shared in memory are not read.
+  /// - Complexity: O(k log k) for k changed elements. If several changes were merged, and for chunks, the elements of each
+  ///   changed section are compared. Parts that are shared in memory are not read.
   public func sectionedChangeset<Key, Item>() -> SectionedChangeset
   where Element == ListSection<Key, Item> {
     SectionedChangeset(changeset, from: before, to: after)
