@@ -268,9 +268,7 @@ public final class PostgresConnection: Sendable {
       return result
     } catch {
       await scope.end()
-      if await session.transactionStatus() ?? LibPQ.isIdle != LibPQ.isIdle {
-        await session.rollBack()
-      }
+      await session.rollBack()
       throw error
     }
   }

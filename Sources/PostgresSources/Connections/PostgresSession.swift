@@ -254,9 +254,10 @@ final class PostgresSession: @unchecked Sendable {
     }
   }
 
-  /// Rolls back a transaction or a savepoint, also if the task was canceled. If that fails, the connection is of no use,
-  /// and the next statement says so.
+  /// Rolls back a transaction or a savepoint, if there is one, also if the task was canceled. If that fails, the connection
+  /// is of no use, and the next statement says so.
   func rollBack(_ sql: String = "ROLLBACK") async {
+    if await transactionStatus() ?? LibPQ.isIdle == LibPQ.isIdle { return }
     await Task { _ = try? await run(sql, limit: answerLimit) }.value
   }
 
