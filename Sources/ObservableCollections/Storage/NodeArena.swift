@@ -33,6 +33,7 @@ struct NodeArena: ~Copyable {
     ).bindMemory(to: Int32.self, capacity: wordCount)
   }
 
+  @inlinable
   deinit { UnsafeMutableRawPointer(words).deallocate() }
 
   /// The number of nodes in use.

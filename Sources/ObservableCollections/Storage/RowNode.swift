@@ -253,6 +253,7 @@ struct RowTable<Value>: ~Copyable, @unchecked Sendable {
     }
   }
 
+  @inlinable
   deinit {
     var next = 0
     for row in freeRows.sorted() {

@@ -90,6 +90,7 @@ package struct SummaryTree<Value>: ~Copyable, @unchecked Sendable {
     makeInnerNodes(leafCount: leafCount)
   }
 
+  @inlinable
   deinit {
     values.deinitialize(count: valuesCapacity * leafLimit)
     values.deallocate()
