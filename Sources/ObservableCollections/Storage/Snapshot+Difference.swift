@@ -36,40 +36,34 @@ extension Snapshot {
   public func hasSameContents(as other: Snapshot<Element>) -> Bool {
     guard count == other.count else { return false }
     if storage.isIdentical(to: other.storage) { return true }
-    let otherStorage = other.storage
-    if case .tree(let one) = storage, case .tree(let two) = otherStorage {
-      return withExtendedLifetime((one, two)) {
-        var pairs = ParallelLeaves(one, two)
-        while let pair = pairs.next() {
-          let mine = pair.one._withUnsafeGuaranteedRef { $0.buffer(Element.self) }
-          let theirs = pair.other._withUnsafeGuaranteedRef { $0.buffer(Element.self) }
-          if !areSame(mine, pair.oneStart, theirs, pair.otherStart, count: pair.count) {
-            return false
-          }
-        }
-        return true
-      }
+    /// The start of a part in which shared elements are at other offsets, or `nil` outside of such a part.
+    var start: Int?
+    for gap in storage.gaps(to: other.storage) {
+      let first = start ?? gap.old.lowerBound
+      start = gap.old.upperBound == gap.new.upperBound ? nil : first
+      if start == nil, !hasSameContents(as: other, in: first..<gap.old.upperBound) { return false }
     }
-    var start = 0
-    while start < count {
+    return true
+  }
+
+  /// Returns whether another snapshot has the same identities and contents in a range.
+  private func hasSameContents(as other: Snapshot, in range: Range<Int>) -> Bool {
+    var start = range.lowerBound
+    while start < range.upperBound {
       let length = storage.withChunk(at: start) { mine, oneStart in
-        otherStorage.withChunk(at: start) { theirs, otherStart in
-          let length = Swift.min(mine.count - oneStart, theirs.count - otherStart)
-          return areSame(mine, oneStart, theirs, otherStart, count: length) ? length : nil
+        other.storage.withChunk(at: start) { theirs, otherStart in
+          let length = Swift.min(
+            mine.count - oneStart, theirs.count - otherStart, range.upperBound - start)
+          let isSame = (0..<length).allSatisfy {
+            mine[oneStart + $0].isSame(as: theirs[otherStart + $0])
+          }
+          return isSame ? length : nil
         }
       }
       guard let length else { return false }
       start += length
     }
     return true
-  }
-
-  /// Returns whether two parts of lists have the same identities and contents.
-  private func areSame(
-    _ one: UnsafeBufferPointer<Element>, _ oneStart: Int,
-    _ other: UnsafeBufferPointer<Element>, _ otherStart: Int, count: Int
-  ) -> Bool {
-    (0..<count).allSatisfy { one[oneStart + $0].isSame(as: other[otherStart + $0]) }
   }
 }
 
