@@ -104,7 +104,7 @@ extension LiveAggregates {
       },
       result: { keys, snapshot in
         guard let extreme = keys.total else { return nil }
-        let offset = keys.tree.firstOffset { key in key.map { !isBefore(extreme, $0) } ?? false }
+        let offset = keys.firstOffset { key in key.map { !isBefore(extreme, $0) } ?? false }
         return offset.map { snapshot[$0] }
       }, areEqual: Self.areSame)
   }

@@ -102,7 +102,7 @@ struct SumOperator<
   @usableFromInline let result: @Sendable (_ sum: Accumulator, _ count: Int) -> Value
   @usableFromInline var sum: Accumulator
   /// The numbers of the elements. Their combination is not used.
-  @usableFromInline var numbers: ElementSummary<Number>
+  @usableFromInline var numbers: SummaryTree<Number>
 
   @inlinable
   init(
@@ -113,7 +113,7 @@ struct SumOperator<
     self.number = number
     self.sum = sum
     self.result = result
-    numbers = ElementSummary(empty: sum.sum, combine: { first, _ in first })
+    numbers = SummaryTree([], empty: sum.sum) { first, _ in first }
   }
 
   @inlinable
@@ -127,8 +127,10 @@ struct SumOperator<
   @inlinable
   mutating func update() -> Value {
     if let change = input.change {
+      let after = change.after
       numbers.follow(
-        change, number, removed: { sum.subtract($0) }, added: { sum.add($0) })
+        change.changeset, { number(after[$0]) }, removed: { sum.subtract($0) },
+        added: { sum.add($0) })
     }
     return result(sum, numbers.count)
   }

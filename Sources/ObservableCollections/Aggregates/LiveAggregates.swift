@@ -179,13 +179,13 @@ extension LiveAggregates {
   func summary<Part: Sendable, Value: Sendable>(
     empty: Part, _ part: @escaping @Sendable (Element) -> Part,
     _ combine: @escaping @Sendable (Part, Part) -> Part,
-    result: @escaping @Sendable (borrowing ElementSummary<Part>, Snapshot<Element>) -> Value,
+    result: @escaping @Sendable (borrowing SummaryTree<Part>, Snapshot<Element>) -> Value,
     areEqual: @escaping @Sendable (Value, Value) -> Bool
   ) -> ReadOnlyProperty<Value> {
     ReadOnlyProperty { inputs in
       SummaryOperator(
         input: inputs.collection(source), part: part,
-        parts: ElementSummary(empty: empty, combine: combine), result: result,
+        parts: SummaryTree([], empty: empty, combine: combine), result: result,
         areValuesEqual: areEqual)
     }
   }
@@ -235,16 +235,15 @@ struct SummaryOperator<Element: Differentiable & Sendable, Part: Sendable, Value
 {
   @usableFromInline let input: CollectionInput<Element>
   @usableFromInline let part: @Sendable (Element) -> Part
-  @usableFromInline var parts: ElementSummary<Part>
-  @usableFromInline let result:
-    @Sendable (borrowing ElementSummary<Part>, Snapshot<Element>) -> Value
+  @usableFromInline var parts: SummaryTree<Part>
+  @usableFromInline let result: @Sendable (borrowing SummaryTree<Part>, Snapshot<Element>) -> Value
   @usableFromInline let areValuesEqual: @Sendable (Value, Value) -> Bool
 
   @inlinable
   init(
     input: CollectionInput<Element>, part: @escaping @Sendable (Element) -> Part,
-    parts: consuming ElementSummary<Part>,
-    result: @escaping @Sendable (borrowing ElementSummary<Part>, Snapshot<Element>) -> Value,
+    parts: consuming SummaryTree<Part>,
+    result: @escaping @Sendable (borrowing SummaryTree<Part>, Snapshot<Element>) -> Value,
     areValuesEqual: @escaping @Sendable (Value, Value) -> Bool
   ) {
     self.input = input
@@ -263,7 +262,8 @@ struct SummaryOperator<Element: Differentiable & Sendable, Part: Sendable, Value
   @inlinable
   mutating func update() -> Value {
     if let change = input.change {
-      parts.follow(change, part, removed: { _ in }, added: { _ in })
+      let after = change.after
+      parts.follow(change.changeset, { part(after[$0]) })
     }
     return result(parts, input.snapshot)
   }

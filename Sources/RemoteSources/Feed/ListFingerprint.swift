@@ -22,7 +22,7 @@ final class ListFingerprint: @unchecked Sendable {
   // Sendable: only one thread at a time may use it.
 
   /// The matrix of each element.
-  private var matrices: ElementSummary<FieldMatrix>
+  private var matrices: SummaryTree<FieldMatrix>
   private let key: String?
 
   /// Creates the fingerprint of a list.
@@ -32,8 +32,7 @@ final class ListFingerprint: @unchecked Sendable {
   ///   - key: The name of the member that identifies an element. Lists with different keys differ.
   init(_ elements: some Collection<[UInt8]>, key: String? = nil) {
     self.key = key
-    matrices = ElementSummary(empty: .identity) { $0 * $1 }
-    matrices.replaceAll(with: elements.map { FieldMatrix(of: $0) })
+    matrices = SummaryTree(elements.map { FieldMatrix(of: $0) }, empty: .identity) { $0 * $1 }
   }
 
   /// Follows a change of the list.
