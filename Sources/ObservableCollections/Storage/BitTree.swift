@@ -12,16 +12,16 @@ package struct BitTree: ~Copyable, Sendable {
   /// Creates a list of bits.
   ///
   /// - Parameters:
+  ///   - leafLimit: The maximum number of blocks of a leaf, at least 2.
+  ///   - fanLimit: The maximum number of children of an inner node, at least 4.
   ///   - count: The number of bits.
   ///   - bit: A closure that returns the bit at an offset. It is called once for each offset, in ascending order.
   /// - Complexity: O(*n*)
   @usableFromInline
-  package init(count: Int = 0, _ bit: (Int) -> Bool = { _ in false }) {
-    self.init(leafLimit: 16, fanLimit: 8, count: count, bit)
-  }
-
-  /// Creates a list of bits with limits on the sizes of the tree's nodes, in blocks.
-  package init(leafLimit: Int, fanLimit: Int, count: Int, _ bit: (Int) -> Bool) {
+  package init(
+    leafLimit: Int = 16, fanLimit: Int = 8, count: Int = 0,
+    _ bit: (Int) -> Bool = { _ in false }
+  ) {
     var blocks: [BitBlock] = []
     blocks.reserveCapacity(count / BitBlock.filled + 1)
     for start in stride(from: 0, to: count, by: BitBlock.filled) {

@@ -51,27 +51,18 @@ package struct RowTree: ~Copyable, Sendable {
 
   /// Creates a list of rows.
   ///
-  /// - Parameter rows: The rows in their order.
-  /// - Complexity: O(*n*)
-  @inlinable
-  package init(_ rows: some Collection<UInt32>) {
-    self.init(in: RowStorage(expectedCount: rows.count), rows)
-  }
-
-  /// Creates a list of rows that shares memory with other lists, which have none of the rows.
-  ///
   /// - Parameters:
-  ///   - storage: The memory.
+  ///   - storage: The memory, which other lists may share that have none of the rows, or `nil` for its own.
   ///   - leafLimit: The maximum number of rows of a leaf, in `2...62`.
   ///   - fanLimit: The maximum number of children of an inner node, in `4...14`.
   ///   - rows: The rows in their order.
   /// - Complexity: O(*n*)
   @inlinable
   package init(
-    in storage: RowStorage = RowStorage(),
-    leafLimit: Int = RowNode.rowCapacity, fanLimit: Int = RowNode.childCapacity,
-    _ rows: some Collection<UInt32>
+    in storage: RowStorage? = nil, leafLimit: Int = RowNode.rowCapacity,
+    fanLimit: Int = RowNode.childCapacity, _ rows: some Collection<UInt32>
   ) {
+    let storage = storage ?? RowStorage(expectedCount: rows.count)
     self.init(in: storage, leafLimit: leafLimit, fanLimit: fanLimit)
     var builder = RowTreeBuilder(self, count: rows.count)
     for row in rows { builder.append(row) }

@@ -46,27 +46,17 @@ package struct SummaryTree<Value>: ~Copyable, @unchecked Sendable {
   /// Creates a list of values.
   ///
   /// - Parameters:
+  ///   - leafLimit: The maximum number of values of a leaf, at least 2.
+  ///   - fanLimit: The maximum number of children of an inner node, at least 4.
   ///   - values: The values in their order.
   ///   - empty: The total of an empty list. It is never passed to the closure.
   ///   - combine: A closure that returns the combination of two values. It must be associative and must not use the list.
   /// - Complexity: O(*n*) calls of the closure
-  @inlinable
-  package init(
-    _ values: some Collection<Value>, empty: Value, combine: @escaping (Value, Value) -> Value
-  ) {
-    self.init(leafLimit: 16, fanLimit: 8, values, empty: empty, combine: combine)
-  }
-
-  /// Creates a list of values with limits on the sizes of nodes.
-  ///
-  /// - Parameters:
-  ///   - leafLimit: The maximum number of values of a leaf, at least 2.
-  ///   - fanLimit: The maximum number of children of an inner node, at least 4.
   // Measured with sums of integers: among a million values, leaves of 8 values or nodes of 4 children take a tenth to a half
   // longer. Larger nodes save no time, and call the closure more often.
   @inlinable
   package init(
-    leafLimit: Int, fanLimit: Int, _ values: some Collection<Value>, empty: Value,
+    leafLimit: Int = 16, fanLimit: Int = 8, _ values: some Collection<Value>, empty: Value,
     combine: @escaping (Value, Value) -> Value
   ) {
     precondition(
