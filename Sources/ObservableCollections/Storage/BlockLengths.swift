@@ -81,7 +81,34 @@ struct BlockLengths: ~Copyable, Sendable {
   mutating func moveBlock(from source: Int, to destination: Int) -> Changeset {
     let block = block(at: source)
     remove(at: source)
-    return .moving(block, to: insertBlock(block.count, at: destination))
+    let start = insertBlock(block.count, at: destination)
+    if start == block.lowerBound { return .empty }
+    let moves = block.map { Changeset.Move(from: $0, to: $0 - block.lowerBound + start) }
+    return Changeset(moves: moves).withLeastMoves
+  }
+
+  /// Follows the deletions, moves and insertions of a change of the input, and edits the output. Updates are up to the
+  /// caller.
+  ///
+  /// - Parameters:
+  ///   - changeset: The change.
+  ///   - inserted: The blocks of its insertions, in their order.
+  ///   - output: The output.
+  /// - Complexity: O(k log n + m log n) for k operations with m elements in the output.
+  @inlinable
+  mutating func follow<Block: Collection>(
+    _ changeset: Changeset, inserted: [Block], _ output: CollectionDraft<Block.Element>
+  ) where Block.Element: Differentiable & Sendable {
+    for offset in changeset.deletions.reversed() {
+      output.removeSubrange(block(at: offset))
+      remove(at: offset)
+    }
+    for move in changeset.sequentialMoves {
+      output.apply(moveBlock(from: move.from, to: move.to))
+    }
+    for (offset, block) in zip(changeset.insertions, inserted) {
+      output.insert(contentsOf: block, at: insertBlock(block.count, at: offset))
+    }
   }
 
   /// The starts of all blocks in the output, in their order.
@@ -94,15 +121,5 @@ struct BlockLengths: ~Copyable, Sendable {
       defer { start += Int(length) }
       return start
     }
-  }
-}
-
-extension Changeset {
-  /// Returns the moves of neighboring elements that begin at another offset afterwards.
-  @usableFromInline
-  static func moving(_ block: Range<Int>, to start: Int) -> Changeset {
-    if start == block.lowerBound { return .empty }
-    let moves = block.map { Move(from: $0, to: $0 - block.lowerBound + start) }
-    return Changeset(moves: moves).withLeastMoves
   }
 }

@@ -134,7 +134,7 @@ final class SourceFlatMap<Parent: Differentiable & Sendable, Child: Differentiab
   @usableFromInline var order = RowTree()
   @usableFromInline var parts = RowTable<Part>()
   /// The numbers of shown children, in the order of the parents.
-  @usableFromInline var counts = SummaryTree<Int>([], empty: 0) { $0 + $1 }
+  @usableFromInline var lengths = BlockLengths(lengths: [])
   /// The status of each part, in the order of the parents.
   @usableFromInline var statuses = SummaryTree<OperatorStatus>([], empty: (.loaded, true)) {
     ($0.status.worse($1.status), $0.hasLoaded && $1.hasLoaded)
@@ -162,13 +162,12 @@ final class SourceFlatMap<Parent: Differentiable & Sendable, Child: Differentiab
     guard parents.follow(through: input.node) else {
       preconditionFailure("a new flat map is upstream of its own source")
     }
-    var elements: [Child] = []
-    for (offset, parent) in parents.state.snapshot.enumerated() {
-      let row = makeRow(parent)
-      addRow(row, at: offset)
-      elements.append(contentsOf: parts[row].contents)
-    }
-    output.append(contentsOf: elements)
+    let rows = parents.state.snapshot.map { makeRow($0) }
+    order = RowTree(rows)
+    statuses.replaceAll(with: rows.map { parts[$0].status })
+    let contents = rows.map { parts[$0].contents }
+    lengths = BlockLengths(lengths: contents.map { $0.count })
+    output.append(contentsOf: Array(contents.joined()))
   }
 
   @inlinable
@@ -204,10 +203,7 @@ final class SourceFlatMap<Parent: Differentiable & Sendable, Child: Differentiab
     if parts[row].staged === source {
       if source.state.hasLoaded { return showStaged(row, output) }
     } else if let change = update.change {
-      let position = order.offset(of: row)
-      let (start, after) = (counts.summary(before: position), change.after)
-      output.apply(change.changeset.shifted(oldBy: start, newBy: start)) { after[$0 - start] }
-      counts.replace(at: position, with: after.count)
+      follow(change.changeset, change.after, of: row, output)
     }
     if update.isStatusStep { updateStatus(row) }
   }
@@ -215,16 +211,24 @@ final class SourceFlatMap<Parent: Differentiable & Sendable, Child: Differentiab
   /// Replaces the shown children by the staged ones.
   @inlinable
   func showStaged(_ row: UInt32, _ output: CollectionDraft<Child>) {
-    let position = order.offset(of: row)
-    let (start, before) = (counts.summary(before: position), parts[row].contents)
-    let left = parts[row].shown
+    let (left, before) = (parts[row].shown, parts[row].contents)
     (parts[row].shown, parts[row].staged) = (parts[row].staged, nil)
     let after = parts[row].contents
-    let difference = before.changeset(to: after)
-    output.apply(difference.shifted(oldBy: start, newBy: start)) { after[$0 - start] }
-    counts.replace(at: position, with: after.count)
+    follow(before.changeset(to: after), after, of: row, output)
     updateStatus(row)
     left?.leave(input.node)
+  }
+
+  /// Follows a change of the shown children of one parent.
+  @inlinable
+  func follow(
+    _ changeset: Changeset, _ after: Snapshot<Child>, of row: UInt32,
+    _ output: CollectionDraft<Child>
+  ) {
+    let position = order.offset(of: row)
+    let start = lengths.block(at: position).lowerBound
+    output.apply(changeset.shifted(oldBy: start, newBy: start)) { after[$0 - start] }
+    lengths.setLength(after.count, at: position)
   }
 
   @inlinable
@@ -239,19 +243,15 @@ final class SourceFlatMap<Parent: Differentiable & Sendable, Child: Differentiab
   func follow(_ change: CollectionChange<Parent>, _ output: CollectionDraft<Child>) {
     let (changeset, after) = (change.changeset, change.after)
     let deleted = changeset.deletions.map { order[$0] }
-    for offset in changeset.deletions.reversed() {
-      output.removeSubrange(removeRow(at: offset).block)
-    }
-    for move in changeset.sequentialMoves {
-      let (row, block) = removeRow(at: move.from)
-      addRow(row, at: move.to)
-      output.apply(.moving(block, to: counts.summary(before: move.to)))
-    }
-    for offset in changeset.insertions {
+    for offset in changeset.deletions.reversed() { order.remove(at: offset) }
+    for move in changeset.sequentialMoves { order.insert(order.remove(at: move.from), at: move.to) }
+    let inserted = changeset.insertions.map { offset in
       let row = makeRow(after[offset])
-      addRow(row, at: offset)
-      output.insert(contentsOf: parts[row].contents, at: counts.summary(before: offset))
+      order.insert(row, at: offset)
+      return parts[row].contents
     }
+    statuses.follow(changeset) { parts[order[$0]].status }
+    lengths.follow(changeset, inserted: inserted, output)
     for update in changeset.updates { replaceChildren(order[update.to], after[update.to], output) }
     // Last: a collection that a new parent has as well is observed without a break.
     for row in deleted {
@@ -272,22 +272,6 @@ final class SourceFlatMap<Parent: Differentiable & Sendable, Child: Differentiab
       parts[row].error = cycleError(parent)
     }
     return row
-  }
-
-  @inlinable
-  func addRow(_ row: UInt32, at offset: Int) {
-    order.insert(row, at: offset)
-    counts.insert(parts[row].contents.count, at: offset)
-    statuses.insert(parts[row].status, at: offset)
-  }
-
-  /// Removes a row from its place, and returns it with the range of its children in the output.
-  @inlinable
-  func removeRow(at offset: Int) -> (row: UInt32, block: Range<Int>) {
-    let row = order.remove(at: offset)
-    statuses.remove(at: offset)
-    let (start, count) = (counts.summary(before: offset), counts.remove(at: offset))
-    return (row, start..<start + count)
   }
 
   /// Follows the update of a parent, which may have other children.

@@ -66,18 +66,8 @@ struct FlatMapOperator<Parent: Differentiable & Sendable, Child: Differentiable 
   @inlinable
   mutating func follow(_ change: CollectionChange<Parent>, _ output: CollectionDraft<Child>) {
     let (changeset, after) = (change.changeset, change.after)
-    for offset in changeset.deletions.reversed() {
-      output.removeSubrange(lengths.block(at: offset))
-      lengths.remove(at: offset)
-    }
-    for move in changeset.sequentialMoves {
-      output.apply(lengths.moveBlock(from: move.from, to: move.to))
-    }
-    for offset in changeset.insertions {
-      let family = children(after[offset])
-      let start = lengths.insertBlock(family.count, at: offset)
-      output.insert(contentsOf: family, at: start)
-    }
+    let inserted = changeset.insertions.map { children(after[$0]) }
+    lengths.follow(changeset, inserted: inserted, output)
     for update in changeset.updates {
       let (block, new) = (lengths.block(at: update.to), children(after[update.to]))
       let start = block.lowerBound

@@ -69,21 +69,12 @@ struct JoinOperator<
     _ change: KeyChange<Left, Key>, _ rights: Snapshot<Right>, _ output: CollectionDraft<Pair>
   ) {
     let (changeset, after) = (change.changeset, change.after)
-    for offset in changeset.deletions.reversed() {
-      output.removeSubrange(lengths.block(at: offset))
-      lengths.remove(at: offset)
-      leftRows.remove(at: offset)
-    }
-    for move in changeset.sequentialMoves {
-      leftRows.move(from: move.from, to: move.to)
-      output.apply(lengths.moveBlock(from: move.from, to: move.to))
-    }
-    for (offset, key) in zip(changeset.insertions, change.inserted) {
-      let pairs = pairs(of: after[offset], key, rights)
-      leftRows.insert(key, at: offset)
-      let start = lengths.insertBlock(pairs.count, at: offset)
-      output.insert(contentsOf: pairs, at: start)
-    }
+    for offset in changeset.deletions.reversed() { leftRows.remove(at: offset) }
+    for move in changeset.sequentialMoves { leftRows.move(from: move.from, to: move.to) }
+    let insertions = zip(changeset.insertions, change.inserted)
+    for (offset, key) in insertions { leftRows.insert(key, at: offset) }
+    let inserted = insertions.map { offset, key in pairs(of: after[offset], key, rights) }
+    lengths.follow(changeset, inserted: inserted, output)
     for (update, key) in zip(changeset.updates, change.updated) {
       let (element, row) = (after[update.to], leftRows.order[update.to])
       let block = lengths.block(at: update.to)
