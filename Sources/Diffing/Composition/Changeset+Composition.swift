@@ -194,7 +194,8 @@ extension Changeset {
   /// Creates a changeset from the changes of consecutive parts of a collection.
   ///
   /// - Parameter parts: The changes in ascending order, with offsets in the whole collection.
-  init(concatenating parts: [Changeset]) {
+  @usableFromInline
+  package init(concatenating parts: [Changeset]) {
     let parts = parts.filter { !$0.isEmpty }
     if parts.count < 2 {
       self = parts.first ?? .empty

@@ -57,6 +57,20 @@ extension ListSection {
 
   /// The header and the elements.
   @inlinable var rows: [Row] { [header] + elements.map(Row.element) }
+
+  /// Returns the header or an element.
+  @inlinable
+  func row(at offset: Int) -> Row { offset == 0 ? header : .element(elements[offset - 1]) }
+
+  /// Returns the difference from the rows of this section to those of a later one.
+  @inlinable
+  func rowChangeset(to later: ListSection) -> Changeset {
+    let change = changeset(to: later).shifted(oldBy: 1, newBy: 1)
+    if header.isSame(as: later.header) { return change }
+    return Changeset(
+      deletions: change.deletions, insertions: change.insertions, moves: change.moves,
+      updates: [.init(from: 0, to: 0)] + change.updates)
+  }
 }
 
 extension ListSection.Row.Identifier: Sendable where Element.DifferenceIdentifier: Sendable {}
@@ -116,106 +130,20 @@ struct SectionRowsOperator<Key: Hashable & Sendable, Item: Differentiable & Send
   mutating func update(_ output: CollectionDraft<Output>) {
     guard let change = input.change else { return }
     let (changeset, before, after) = (change.changeset, change.before, change.after)
-    var edit = SectionRowsEdit<Key, Item>()
-    for offset in changeset.deletions { edit.deletions += lengths.block(at: offset) }
-    let moved = Set(changeset.moves.map(\.to))
-    let kept =
-      changeset.moves.map { Changeset.Update(from: $0.from, to: $0.to) }
-      + changeset.updates.filter { !moved.contains($0.to) }
-    let blocks = kept.map { lengths.block(at: $0.from) }
-    follow(changeset, after)
-    for offset in changeset.insertions {
-      edit.insert(after[offset], at: lengths.block(at: offset).lowerBound)
-    }
-    for (section, block) in zip(kept, blocks) {
-      edit.follow(
-        before[section.from], at: block.lowerBound, after[section.to],
-        at: lengths.block(at: section.to).lowerBound, isMoved: moved.contains(section.to))
-    }
-    edit.apply(to: output, hasMoves: !moved.isEmpty)
-  }
-
-  /// Follows a change of the sections in their lengths.
-  @inlinable
-  mutating func follow(_ changeset: Changeset, _ after: Snapshot<Section>) {
-    for offset in changeset.deletions.reversed() { lengths.remove(at: offset) }
-    for move in changeset.sequentialMoves { _ = lengths.moveBlock(from: move.from, to: move.to) }
-    for offset in changeset.insertions {
-      _ = lengths.insertBlock(after[offset].elements.count + 1, at: offset)
-    }
+    lengths.follow(changeset, inserted: changeset.insertions.map { after[$0].rows }, output)
+    var (parts, inserted, updated): ([Changeset], [Output], [Output]) = ([], [], [])
+    var shift = 0
     for update in changeset.updates {
-      lengths.setLength(after[update.to].elements.count + 1, at: update.to)
+      let (old, new) = (before[update.from], after[update.to])
+      let part = old.rowChangeset(to: new)
+      inserted += part.insertions.map { new.row(at: $0) }
+      updated += part.updates.map { new.row(at: $0.to) }
+      let start = lengths.block(at: update.to).lowerBound
+      parts.append(part.shifted(oldBy: start - shift, newBy: start))
+      lengths.setLength(new.elements.count + 1, at: update.to)
+      shift += new.elements.count - old.elements.count
     }
-  }
-}
-
-/// The change of the rows that a change of their sections causes.
-@usableFromInline
-struct SectionRowsEdit<Key: Hashable & Sendable, Item: Differentiable & Sendable> {
-  @usableFromInline typealias Section = ListSection<Key, Item>
-
-  @usableFromInline var deletions: [Int] = []
-  @usableFromInline var insertions: [(offset: Int, row: Section.Row)] = []
-  @usableFromInline var moves: [Changeset.Move] = []
-  @usableFromInline var updates: [(offsets: Changeset.Update, row: Section.Row)] = []
-
-  @inlinable
-  init() {}
-
-  /// Inserts the rows of a section.
-  @inlinable
-  mutating func insert(_ section: Section, at start: Int) {
-    insertions.append((start, section.header))
-    for (offset, element) in section.elements.enumerated() {
-      insertions.append((start + 1 + offset, .element(element)))
-    }
-  }
-
-  /// Follows the change of a section whose header was at one offset and is at another one now.
-  @inlinable
-  mutating func follow(
-    _ old: Section, at oldStart: Int, _ new: Section, at newStart: Int, isMoved: Bool
-  ) {
-    let change = old.changeset(to: new)
-    func row(_ offset: Int) -> Section.Row { .element(new.elements[offset]) }
-    if !old.header.isSame(as: new.header) {
-      updates.append((Changeset.Update(from: oldStart, to: newStart), new.header))
-    }
-    let (oldFirst, newFirst) = (oldStart + 1, newStart + 1)
-    for offset in change.deletions { deletions.append(oldFirst + offset) }
-    for offset in change.insertions { insertions.append((newFirst + offset, row(offset))) }
-    for update in change.updates {
-      updates.append(
-        (Changeset.Update(from: oldFirst + update.from, to: newFirst + update.to), row(update.to)))
-    }
-    func move(from source: Int, to destination: Int) {
-      moves.append(Changeset.Move(from: oldFirst + source, to: newFirst + destination))
-    }
-    if isMoved {
-      move(from: -1, to: -1)
-      let origins = change.origins(oldCount: old.elements.count)
-      for (offset, origin) in origins.enumerated() where origin >= 0 {
-        move(from: origin, to: offset)
-      }
-    } else {
-      for element in change.moves { move(from: element.from, to: element.to) }
-    }
-  }
-
-  /// Edits the rows.
-  ///
-  /// An element that left one section and entered another becomes a move.
-  @inlinable
-  mutating func apply(to output: CollectionDraft<Section.Row>, hasMoves: Bool) {
-    deletions.sort()
-    insertions.sort { $0.offset < $1.offset }
-    moves.sort { $0.to < $1.to }
-    updates.sort { $0.offsets.to < $1.offsets.to }
-    let changeset = Changeset(
-      deletions: deletions, insertions: insertions.map(\.offset), moves: moves,
-      updates: updates.map(\.offsets))
-    output.apply(
-      hasMoves ? changeset.withLeastMoves : changeset, inserted: insertions.map(\.row),
-      updated: updates.map(\.row))
+    // One edit: an element that left one section and entered another becomes a move.
+    output.apply(Changeset(concatenating: parts), inserted: inserted, updated: updated)
   }
 }
