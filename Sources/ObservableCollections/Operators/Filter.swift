@@ -69,36 +69,14 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
   @inlinable
   mutating func update(_ output: CollectionDraft<Output>) {
     guard let change = input.change else { return }
-    if let offset = change.changeset.updatedOffset {
-      followUpdate(at: offset, change, output)
-    } else if change.changeset.isLarge(forCount: passes.count) {
+    if change.changeset.isLarge(forCount: passes.count) {
       rebuild(change, output)
     } else {
       follow(change, output)
     }
   }
 
-  /// Follows the update of one element. This is the most frequent change.
-  @inlinable
-  mutating func followUpdate(
-    at offset: Int, _ change: CollectionChange<Input>, _ output: CollectionDraft<Output>
-  ) {
-    let element = transform(change.after[offset])
-    let (passed, rank) = passes.find(offset)
-    guard passed || element != nil else { return }
-    guard let element else {
-      passes.set(false, at: offset)
-      return output.removeSubrange(rank..<rank + 1)
-    }
-    if !passed {
-      passes.set(true, at: offset)
-      output.insert(element, at: rank)
-    } else {
-      output[rank] = element
-    }
-  }
-
-  /// Follows any change.
+  /// Follows a change of a few elements.
   @inlinable
   mutating func follow(_ change: CollectionChange<Input>, _ output: CollectionDraft<Output>) {
     let (changeset, after) = (change.changeset, change.after)
