@@ -142,17 +142,7 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: ~Copyabl
   // MARK: A few changes
 
   /// A row that stays, with its offset in the output before the change.
-  @usableFromInline
-  struct StayingRow {
-    @usableFromInline let row: UInt32
-    @usableFromInline let rank: Int
-
-    @inlinable
-    init(row: UInt32, rank: Int) {
-      self.row = row
-      self.rank = rank
-    }
-  }
+  @usableFromInline typealias StayingRow = (row: UInt32, rank: Int)
 
   /// Follows a change.
   @inlinable
@@ -193,13 +183,12 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: ~Copyabl
   @inlinable
   func staying(at offset: Int) -> StayingRow {
     let row = rows.order[offset]
-    return StayingRow(row: row, rank: sorted.offset(of: row))
+    return (row, sorted.offset(of: row))
   }
 
-  /// Inserts a row at its place in the output, and returns its offset.
+  /// Inserts a row at its place in the output.
   @inlinable
-  @discardableResult
-  mutating func place(_ row: UInt32) -> Int {
+  mutating func place(_ row: UInt32) {
     let new = rows[row]
     let place = sorted.place { other in
       let key = rows[other]
@@ -208,7 +197,6 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: ~Copyabl
       return rows.order.isBefore(row, other)
     }
     sorted.insert(row, at: place)
-    return place.offset
   }
 
   @inlinable

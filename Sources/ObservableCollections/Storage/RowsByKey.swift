@@ -263,7 +263,7 @@ struct RowsByKey<Key: Hashable>: ~Copyable, @unchecked Sendable {
   @inlinable
   mutating func makeGroup() -> UInt32 {
     if let number = freeGroups.popLast() { return number }
-    groups.append(RowGroup(first: 0, count: 0))
+    groups.append((first: 0, count: 0))
     return UInt32(groups.count - 1)
   }
 
@@ -351,15 +351,5 @@ struct KeyEntry {
   @inlinable var number: UInt32 { bits & KeyEntry.noGroup }
 }
 
-/// A group of rows that have one key.
-@usableFromInline
-struct RowGroup {
-  @usableFromInline var first: UInt32
-  @usableFromInline var count: Int32
-
-  @inlinable
-  init(first: UInt32, count: Int32) {
-    self.first = first
-    self.count = count
-  }
-}
+/// A group of rows that have one key: its first row, and their number.
+@usableFromInline typealias RowGroup = (first: UInt32, count: Int32)

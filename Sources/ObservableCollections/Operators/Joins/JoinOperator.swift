@@ -129,29 +129,16 @@ struct JoinOperator<
     }
   }
 
-  /// A left element that has the key of a right one.
-  @usableFromInline
-  struct Partner {
-    @usableFromInline let offset: Int
-    /// The offsets of its pairs in the output.
-    @usableFromInline let block: Range<Int>
-
-    @inlinable
-    init(offset: Int, block: Range<Int>) {
-      self.offset = offset
-      self.block = block
-    }
-  }
+  /// A left element that has the key of a right one, and the offsets of its pairs in the output.
+  @usableFromInline typealias Partner = (offset: Int, block: Range<Int>)
 
   /// Returns the left elements that have the key of a right row and at least a number of pairs, in their order.
   // All of them have that number, unless the equality of keys has changed.
   @inlinable
   func partners(of row: UInt32, minimumLength: Int) -> [Partner] {
     let rows = leftRows.rows(of: leftRows.entry(of: rightRows.keys[row]))
-    return rows.map { leftRows.order.offset(of: $0) }.sorted().compactMap { offset in
-      let block = lengths.block(at: offset)
-      return block.count < minimumLength ? nil : Partner(offset: offset, block: block)
-    }
+    return rows.map { leftRows.order.offset(of: $0) }.sorted()
+      .map { ($0, lengths.block(at: $0)) }.filter { $1.count >= minimumLength }
   }
 
   /// Removes the pairs of a right row, which is removed next.
