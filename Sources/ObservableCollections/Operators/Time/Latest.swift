@@ -131,7 +131,7 @@ struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Send
     keyCount = keys.count
     rows = InputRows(keys)
     let marks = rank()
-    output.append(contentsOf: elements.indices.map { mark(elements[$0], marks[$0]) })
+    output.append(contentsOf: elements.indices.map { Output(elements[$0], isShown: marks[$0]) })
   }
 
   @inlinable
@@ -150,11 +150,6 @@ struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Send
     }
   }
 
-  @inlinable
-  func mark(_ element: Element, _ isShown: Bool) -> Output {
-    MarkedElement(element, isShown: isShown)
-  }
-
   @inlinable var limit: Int { min(max(0, maxLength.value), rows.count) }
 
   // MARK: A few changes
@@ -167,7 +162,7 @@ struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Send
     for offset in changeset.deletions { leave(rows.order[offset]) }
     var placed = changeset.moves.map { rows.order[$0.from] }
     for row in placed { leave(row) }
-    followKeys(changeset, change)
+    followKeys(change)
     let moved = placed
     placed += changeset.insertions.map { rows.order[$0] }
     for update in changeset.updates {
@@ -181,16 +176,16 @@ struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Send
     }
     for row in placed { enter(row) }
     let crossing = resize()
-    output.apply(changeset) { mark(after[$0], isShown(rows.order[$0])) }
+    output.apply(changeset) { Output(after[$0], isShown: isShown(rows.order[$0])) }
     mark(moved + crossing, output)
   }
 
   /// Follows a change with the rows of the input, and gives inserted rows their keys.
   @inlinable
-  mutating func followKeys(_ changeset: Changeset, _ change: CollectionChange<Element>) {
+  mutating func followKeys(_ change: CollectionChange<Element>) {
     var number = keyCount
     let (after, key) = (change.after, key)
-    rows.follow(changeset) { offset in
+    rows.follow(change.changeset) { offset in
       number += 1
       return key(after[offset], number - 1)
     }
@@ -201,10 +196,7 @@ struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Send
   @inlinable
   mutating func newKey(_ update: Changeset.Update, _ change: CollectionChange<Element>) -> Key? {
     let element = change.after[update.to]
-    let isKept =
-      keepsKeys
-      && change.before[update.from].hasSameIdentity(as: element)
-    if isKept { return nil }
+    if keepsKeys, change.before[update.from].hasSameIdentity(as: element) { return nil }
     keyCount += 1
     return key(element, keyCount - 1)
   }
@@ -243,7 +235,7 @@ struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Send
   func mark(_ changed: [UInt32], _ output: CollectionDraft<Output>) {
     for row in changed {
       let offset = rows.order.offset(of: row)
-      output[offset] = mark(output[offset].element, isShown(row))
+      output[offset] = Output(output[offset].element, isShown: isShown(row))
     }
   }
 
@@ -253,7 +245,7 @@ struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Send
   @inlinable
   mutating func rebuild(_ change: CollectionChange<Element>, _ output: CollectionDraft<Output>) {
     let (changeset, old, after) = (change.changeset, output.elements, change.after.array)
-    followKeys(changeset, change)
+    followKeys(change)
     for update in changeset.updates {
       if let key = newKey(update, change) { rows[rows.order[update.to]] = key }
     }
@@ -262,7 +254,8 @@ struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Send
       let isMarked = origin.offset >= 0 && old[origin.offset].isShown != marks[offset]
       return Origin(offset: origin.offset, isUpdated: origin.isUpdated || isMarked)
     }
-    output.replace(with: after.indices.map { mark(after[$0], marks[$0]) }, from: origins)
+    output.replace(
+      with: after.indices.map { Output(after[$0], isShown: marks[$0]) }, from: origins)
   }
 
   /// Ranks all rows again, and returns for each offset whether the element is shown.
