@@ -148,12 +148,9 @@ struct GroupOperator<
 
   /// Returns the group of a key, which has a number now.
   @inlinable
-  mutating func group(for key: Key) -> Group { group(for: key, key.hashValue) }
-
-  /// Returns the group of a key with a hash value, which has a number now.
-  @inlinable
-  mutating func group(for key: Key, _ hash: Int) -> Group {
-    if let group = knownGroup(for: key, hash) { return group }
+  mutating func group(for key: Key) -> Group {
+    let hash = key.hashValue
+    if let group = groupOfHash[hash], group.key.isSameIdentity(as: key) { return group }
     while true {
       let group = directory.group(for: key, hash)
       if group.number != .max { return group }
@@ -163,13 +160,6 @@ struct GroupOperator<
         return group
       }
     }
-  }
-
-  /// Returns the group of a key with a hash value, or `nil` if it has no number or shares the hash value with another one.
-  @inlinable
-  func knownGroup(for key: Key, _ hash: Int) -> Group? {
-    guard let group = groupOfHash[hash], group.key.isSameIdentity(as: key) else { return nil }
-    return group
   }
 
   /// The draft of the elements of a group in this pass.
@@ -195,12 +185,9 @@ struct GroupOperator<
   /// Edits the output after the groups have been edited.
   @inlinable
   mutating func publish(_ output: CollectionDraft<Output>) {
-    /// The groups that need another place.
-    var displaced: [Group] = []
-    /// The number of groups that have changed, and stay at their places. They are the first ones.
-    var changedCount = 0
-    for index in touched.indices {
-      let group = touched[index]
+    /// The groups that need another place, and those that have changed and stay at their places.
+    var (displaced, changed): ([Group], [Group]) = ([], [])
+    for group in touched {
       let isEmpty = group.rows?.count == 0
       let isNew = !sections.contains(group.number)
       let isChanged = endEdits(of: group)
@@ -211,25 +198,20 @@ struct GroupOperator<
         if !isNew { removeSection(of: group, output) }
         displaced.append(group)
       } else if isChanged {
-        touched[changedCount] = group
-        changedCount += 1
+        changed.append(group)
       }
       (group.isDisplaced, group.isTouched) = (false, false)
     }
-    updateSections(count: changedCount, output)
-    while touched.popLast() != nil {}
+    touched.removeAll(keepingCapacity: true)
+    updateSections(of: changed, output)
     for group in displaced { insertSection(of: group, output) }
   }
 
-  /// Updates the sections of the first groups of those that were touched.
+  /// Updates the sections of groups that stay at their places.
   @inlinable
-  func updateSections(count: Int, _ output: CollectionDraft<Output>) {
-    guard let view, count > 0 else { return }
-    var replaced: [(offset: Int, group: Group)] = []
-    replaced.reserveCapacity(count)
-    for index in 0..<count {
-      replaced.append((sections.offset(of: touched[index].number), touched[index]))
-    }
+  func updateSections(of groups: [Group], _ output: CollectionDraft<Output>) {
+    guard let view, !groups.isEmpty else { return }
+    var replaced = groups.map { (offset: sections.offset(of: $0.number), group: $0) }
     replaced.sort { $0.offset < $1.offset }
     // One edit: combining several takes longer than they do (`PipelineBenchmarks sections change`).
     output.apply(

@@ -86,21 +86,12 @@ final class Grouping<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   /// Returns the status of a state of the node.
   @usableFromInline let condition: @Sendable (NodeState?) -> SourceCondition
   /// Keeps the node live.
-  private let list: any AnyObject & Sendable
+  @usableFromInline let list: any AnyObject & Sendable
 
   @inlinable
-  convenience init<Output>(
-    _ list: LiveCollection<Output>, _ directory: GroupDirectory<Key, Element>
-  ) {
-    self.init(list, list.node, directory) { StateBox<Output>.read($0).state.condition }
-  }
-
-  @usableFromInline
-  init(
-    _ list: any AnyObject & Sendable, _ node: Node, _ directory: GroupDirectory<Key, Element>,
-    _ condition: @escaping @Sendable (NodeState?) -> SourceCondition
-  ) {
-    (self.list, self.node, self.directory, self.condition) = (list, node, directory, condition)
+  init<Output>(_ list: LiveCollection<Output>, _ directory: GroupDirectory<Key, Element>) {
+    (self.list, node, self.directory) = (list, list.node, directory)
+    condition = { StateBox<Output>.read($0).state.condition }
   }
 
   /// Returns the live collection of a key, which may have no elements.
