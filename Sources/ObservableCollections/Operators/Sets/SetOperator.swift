@@ -92,10 +92,15 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: ~Copyable
       part.included.remove(at: offset)
     }
     for (step, move) in zip(changeset.sequentialMoves, changeset.moves) {
-      followMove(step, of: number, &touched, output) { (after[move.to], move.to) }
+      followMove(step, to: move.to, after, of: number, &touched, output)
     }
     for (offset, key) in zip(changeset.insertions, change.inserted) {
-      insert(after[offset], key, at: offset, of: number, &touched, output)
+      touch(key, &touched)
+      part.rows.insert(key, at: offset)
+      part.included.insert(false, at: offset)
+      if isInside(at: offset, of: number, &touched) {
+        include(after[offset], at: offset, of: number, output)
+      }
     }
     for (update, key) in zip(changeset.updates, change.updated) {
       let row = part.rows.order[update.to]
@@ -120,11 +125,12 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: ~Copyable
   ///
   /// - Parameters:
   ///   - move: The offsets at the moment of the move.
-  ///   - new: A closure that returns the element and its offset after the whole change.
+  ///   - offset: The offset after the whole change.
+  ///   - after: The elements after the whole change.
   @inlinable
   func followMove(
-    _ move: Changeset.Move, of number: Int, _ touched: inout TouchedKeys<Key>,
-    _ output: CollectionDraft<Element>, _ new: () -> (element: Element, offset: Int)
+    _ move: Changeset.Move, to offset: Int, _ after: Snapshot<Element>, of number: Int,
+    _ touched: inout TouchedKeys<Key>, _ output: CollectionDraft<Element>
   ) {
     let part = parts[number]
     // Without other elements of its key, the element stays the only one in the ranges.
@@ -138,22 +144,9 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: ~Copyable
     guard hasTwins else { return }
     let isInside = isInside(at: move.to, of: number, &touched)
     if isIncluded {
-      touched.kept.append((number, new().offset))
+      touched.kept.append((number, offset))
     } else if isInside {
-      include(new().element, at: move.to, of: number, output)
-    }
-  }
-
-  @inlinable
-  func insert(
-    _ element: Element, _ key: Key?, at offset: Int, of number: Int,
-    _ touched: inout TouchedKeys<Key>, _ output: CollectionDraft<Element>
-  ) {
-    touch(key, &touched)
-    parts[number].rows.insert(key, at: offset)
-    parts[number].included.insert(false, at: offset)
-    if isInside(at: offset, of: number, &touched) {
-      include(element, at: offset, of: number, output)
+      include(after[offset], at: move.to, of: number, output)
     }
   }
 
