@@ -152,6 +152,16 @@ extension ChangesetAccumulator {
   }
 }
 
+extension ChangesetAccumulator? {
+  /// Appends a change. If all changes take more memory than the elements, they are dropped.
+  mutating func append<Element>(_ change: CollectionChange<Element>) {
+    // The array of changes must not be copied.
+    var changes = take() ?? ChangesetAccumulator()
+    changes.append(change.changeset, limit: change.before.count + change.after.count)
+    self = changes
+  }
+}
+
 extension LiveCollection {
   /// Observes the collection with events that can be merged.
   package func observePending(

@@ -156,22 +156,13 @@ private struct GuardOperator<Element: Differentiable & Sendable>: CollectionOper
   private mutating func difference(
     from shown: Snapshot<Element>, to contents: Snapshot<Element>
   ) -> Changeset? {
-    guard var changes = hidden else { return input.change?.changeset }
-    // The array of changes must not be copied.
-    hidden = nil
-    if let change = input.change {
-      changes.append(change.changeset, limit: change.before.count + change.after.count)
-    }
-    hidden = changes
-    return changes.normalForm(from: shown, to: contents)
+    if hidden == nil { return input.change?.changeset }
+    if let change = input.change { hidden.append(change) }
+    return hidden?.normalForm(from: shown, to: contents)
   }
 
   private mutating func hold(_ change: CollectionChange<Element>, _ reason: String) {
-    if hidden == nil {
-      var changes = ChangesetAccumulator()
-      changes.append(change.changeset, limit: change.before.count + change.after.count)
-      hidden = changes
-    }
+    if hidden == nil { hidden.append(change) }
     decision.hold(change, reason)
   }
 }

@@ -94,7 +94,8 @@ private struct RateLimitOperator<Element: Differentiable & Sendable>: Collection
     // The input may change at the very moment when its earlier changes are due.
     if let change = input.change {
       if pending != nil, now >= deadline { show(change.before, output, now) }
-      add(change, now)
+      if limit == .debounce { deadline = alarm.deadline(after: interval, from: now) }
+      pending.append(change)
     }
     guard pending != nil else { return }
     if !hasShown || now >= deadline {
@@ -104,21 +105,12 @@ private struct RateLimitOperator<Element: Differentiable & Sendable>: Collection
     }
   }
 
-  mutating func add(_ change: CollectionChange<Element>, _ now: Duration) {
-    if limit == .debounce { deadline = alarm.deadline(after: interval, from: now) }
-    var changes = pending ?? ChangesetAccumulator()
-    // The array of changes must not be copied.
-    pending = nil
-    changes.append(change.changeset, limit: change.before.count + change.after.count)
-    pending = changes
-  }
-
   mutating func show(
     _ contents: Snapshot<Element>, _ output: CollectionDraft<Element>, _ now: Duration
   ) {
-    guard let changes = pending else { return }
-    pending = nil
-    guard let changeset = changes.normalForm(from: output.snapshot, to: contents) else { return }
+    guard let changes = pending.take(),
+      let changeset = changes.normalForm(from: output.snapshot, to: contents)
+    else { return }
     output.replace(with: contents, by: changeset)
     didShow(output, now)
   }
