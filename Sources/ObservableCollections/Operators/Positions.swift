@@ -46,15 +46,24 @@ extension Changeset {
         depart(deletions[deletion], nil)
       }
     }
+    forEachArrival(arrive)
+  }
+
+  /// Visits each inserted and moved element, by ascending offset after the change.
+  ///
+  /// - Parameter body: A closure that is called with the offset, and with the number of the move or `nil`.
+  /// - Complexity: O(*k*) for *k* insertions and moves.
+  @inlinable
+  func forEachArrival(_ body: (_ offset: Int, _ move: Int?) -> Void) {
     var move = 0
     for offset in insertions {
       while move < moves.count, moves[move].to < offset {
-        arrive(moves[move].to, move)
+        body(moves[move].to, move)
         move += 1
       }
-      arrive(offset, nil)
+      body(offset, nil)
     }
-    for move in move..<moves.count { arrive(moves[move].to, move) }
+    for move in move..<moves.count { body(moves[move].to, move) }
   }
 
   /// Returns where each element comes from.

@@ -60,17 +60,10 @@ extension PersistentArray {
     }
     var arrivals: [(offset: Int, element: Element)] = []
     arrivals.reserveCapacity(changeset.insertions.count + changeset.moves.count)
-    var move = 0
-    for (offset, element) in zip(changeset.insertions, inserted) {
-      while move < moved.count && changeset.moves[move].to < offset {
-        arrivals.append((changeset.moves[move].to, moved[move]))
-        move += 1
-      }
-      arrivals.append((offset, element))
-    }
-    while move < moved.count {
-      arrivals.append((changeset.moves[move].to, moved[move]))
-      move += 1
+    var insertion = 0
+    changeset.forEachArrival { offset, move in
+      arrivals.append((offset, move.map { moved[$0] } ?? inserted[insertion]))
+      insertion += move == nil ? 1 : 0
     }
     var next = 0
     for range in arrivals.map({ $0.offset }).runs {
