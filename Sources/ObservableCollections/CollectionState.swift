@@ -123,6 +123,12 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: NodeUp
     hasChange = revisionBefore != box.state.revision
   }
 
+  /// Creates the first update of a derived collection.
+  @inlinable
+  convenience init(first state: CollectionState<Element>) {
+    self.init(Snapshot(), 0, .empty, StateBox(state), false, nil)
+  }
+
   @inlinable package var change: CollectionChange<Element>? {
     hasChange ? CollectionChange(self) : nil
   }
@@ -202,6 +208,21 @@ extension CollectionState {
       before: self.snapshot, revisionBefore: revision, changeset: changeset,
       state: CollectionState(snapshot, revision: revision + 1, condition),
       isStatusStep: false)
+  }
+
+  /// Returns the update that a change, a status or both bring to this state, or `nil` if nothing changes.
+  ///
+  /// - Parameters:
+  ///   - contents: The new contents and their difference, or `nil` if they stay the same.
+  ///   - status: The new status, or `nil` if it stays the same.
+  @inlinable
+  func advanced(
+    to contents: (snapshot: Snapshot<Element>, changeset: Changeset)?, by status: OperatorStatus?
+  ) -> CollectionUpdate<Element>? {
+    if let (status, hasLoaded) = status {
+      return advanced(to: contents, status: status, hasLoaded: hasLoaded)
+    }
+    return contents.map { changed(to: $0.snapshot, by: $0.changeset) }
   }
 
   /// Returns the update that a change and a status bring to this state, or `nil` if nothing changes.

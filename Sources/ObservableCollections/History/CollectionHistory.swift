@@ -95,9 +95,7 @@ public final class CollectionHistory<Element: Differentiable & Sendable>: Sendab
       guard node.published != nil else {
         let state = StateBox<Element>.read(input.state).state
         record.begin(state)
-        return CollectionUpdate(
-          before: Snapshot(), revisionBefore: 0, changeset: .empty, state: state,
-          isStatusStep: false)
+        return CollectionUpdate(first: state)
       }
       guard let update = input.update else { return nil }
       record.append(CollectionUpdate<Element>.read(update))

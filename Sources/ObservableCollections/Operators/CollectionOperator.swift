@@ -272,19 +272,13 @@ final class OperatorKernel<Operator: CollectionOperator & ~Copyable>: NodeCreato
       wrapped.update(draft)
       isStatusStep = isStatusStep || draft.isStatusSet
     }
-    let published = StateBox<Output>.read(node.published).state
     var changeset: Changeset?
     if hasChange {
       changeset = draft.outcome()
       draft.close(keepsEdits: changeset != nil)
     }
-    if isStatusStep {
-      let (status, hasLoaded) = status
-      return published.advanced(
-        to: changeset.map { (draft.contents, $0) }, status: status, hasLoaded: hasLoaded)
-    }
-    guard let changeset else { return nil }
-    return published.changed(to: draft.contents, by: changeset)
+    return StateBox<Output>.read(node.published).state.advanced(
+      to: changeset.map { (draft.contents, $0) }, by: isStatusStep ? status : nil)
   }
 
   @inlinable
@@ -293,9 +287,7 @@ final class OperatorKernel<Operator: CollectionOperator & ~Copyable>: NodeCreato
     draft.close()
     let (status, hasLoaded) = status
     return CollectionUpdate(
-      before: Snapshot(), revisionBefore: 0, changeset: .empty,
-      state: CollectionState(draft.contents, revision: 0, status: status, hasLoaded: hasLoaded),
-      isStatusStep: false)
+      first: CollectionState(draft.contents, revision: 0, status: status, hasLoaded: hasLoaded))
   }
 
   /// The status of the collections, or a worse one that the operator has set.

@@ -196,18 +196,11 @@ final class GroupRun<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     swap(&old, &shown)
     guard let state = node.published else {
       return CollectionUpdate(
-        before: Snapshot(), revisionBefore: 0, changeset: .empty,
-        state: CollectionState(elements, revision: 0, condition(input.state)),
-        isStatusStep: false)
+        first: CollectionState(elements, revision: 0, condition(input.state)))
     }
     let changeset = old.isContentEqual(to: new) ? nil : old.changeset(to: new)
-    if input.isStatusStep {
-      let condition = condition(input.state)
-      return StateBox<Element>.read(state).state.advanced(
-        to: changeset.map { (elements, $0) }, status: condition.status,
-        hasLoaded: condition.hasLoaded)
-    }
-    guard let changeset else { return nil }
-    return StateBox<Element>.read(state).state.changed(to: elements, by: changeset)
+    let condition = input.isStatusStep ? condition(input.state) : nil
+    return StateBox<Element>.read(state).state.advanced(
+      to: changeset.map { (elements, $0) }, by: condition.map { ($0.status, $0.hasLoaded) })
   }
 }
