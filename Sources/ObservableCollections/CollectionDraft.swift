@@ -287,12 +287,6 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     withExtendedLifetime(dropped) {}
   }
 
-  /// Opens the draft again, with the contents that it had when it was closed.
-  @inlinable
-  func reopen() {
-    isOpen = true
-  }
-
   /// The current elements, also after `close()`.
   @inlinable package var contents: Snapshot<Element> { Snapshot(working) }
 

@@ -261,7 +261,7 @@ final class OperatorKernel<Operator: CollectionOperator & ~Copyable>: NodeCreato
     }
     if hasChange {
       if isKnownUniquelyReferenced(&draft) {
-        draft.reopen()
+        draft.isOpen = true
       } else {
         // The operator has kept it.
         let status = draft.newStatus

@@ -162,16 +162,13 @@ package struct RowTree: ~Copyable, Sendable {
   ///
   /// - Parameters:
   ///   - row: A row that is not in the list.
-  ///   - range: The offsets whose rows are searched, or `nil` for all.
   ///   - isAtOrAfter: A closure that returns whether a row satisfies the condition. All rows that satisfy it come after
   ///     all rows that do not. The closure must not use the list.
-  /// - Complexity: O(log *n*), with O(log *m*) calls of the closure for *m* offsets.
+  /// - Complexity: O(log *n*), with O(log *n*) calls of the closure.
   @inlinable
   @discardableResult
-  package mutating func insert(
-    _ row: UInt32, in range: Range<Int>? = nil, where isAtOrAfter: (UInt32) -> Bool
-  ) -> Int {
-    let place = place(in: range, where: isAtOrAfter)
+  package mutating func insert(_ row: UInt32, where isAtOrAfter: (UInt32) -> Bool) -> Int {
+    let place = place(where: isAtOrAfter)
     insert(row, at: place)
     return place.offset
   }
