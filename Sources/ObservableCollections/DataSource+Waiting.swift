@@ -10,14 +10,16 @@ extension DataSource {
   ///   `CancellationError` if the task is canceled.
   @discardableResult
   public func loaded() async throws -> Snapshot<Element> {
-    let wait = LoadWait<Element>()
-    let observation = observeState { wait.see($0) }
-    defer { observation.dispose() }
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { wait.start($0) }
-    } onCancel: {
-      wait.finish(.failure(CancellationError()))
+    start()
+    let current = collection.current.state
+    if current.hasLoaded { return current.snapshot }
+    // No state is left out: a source may fail and load in quick succession.
+    let states = values(.everything) { [self] post in observeState { post($0) } }
+    for await state in states {
+      if state.hasLoaded { return state.snapshot }
+      if let error = state.status.error { throw error }
     }
+    throw CancellationError()
   }
 
   /// Blocks until all earlier commits, upstream first, have reached the immediate observers.
@@ -57,56 +59,5 @@ extension Node {
   /// Waits like ``flushAndWait()``, but suspends the task instead of blocking the thread.
   package func flush() async {
     for domain in DependencyGraph.domains(upTo: self) { await domain.delivered() }
-  }
-}
-
-/// The state of a call that waits for the first load.
-private final class LoadWait<Element: Differentiable & Sendable>: Sendable {
-  typealias Outcome = Result<Snapshot<Element>, any Error>
-  typealias Continuation = CheckedContinuation<Snapshot<Element>, any Error>
-
-  private let state = Locked(State.open)
-
-  private enum State: Sendable {
-    case open
-    case waiting(Continuation)
-    case known(Outcome)
-    case over
-  }
-
-  func see(_ state: CollectionState<Element>) {
-    if state.hasLoaded {
-      finish(.success(state.snapshot))
-    } else if let error = state.status.error {
-      finish(.failure(error))
-    }
-  }
-
-  func start(_ continuation: Continuation) {
-    let known = state.withLock { state -> Outcome? in
-      guard case .known(let outcome) = state else {
-        state = .waiting(continuation)
-        return nil
-      }
-      state = .over
-      return outcome
-    }
-    if let known { continuation.resume(with: known) }
-  }
-
-  func finish(_ outcome: Outcome) {
-    let waiting = state.withLock { state -> Continuation? in
-      switch state {
-      case .open:
-        state = .known(outcome)
-        return nil
-      case .waiting(let continuation):
-        state = .over
-        return continuation
-      case .known, .over:
-        return nil
-      }
-    }
-    waiting?.resume(with: outcome)
   }
 }

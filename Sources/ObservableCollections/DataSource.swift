@@ -304,7 +304,7 @@ extension DataSource {
   /// Use this to show or store the whole list. No difference is computed, and at most one snapshot is
   /// pending while the body of the loop is busy.
   public func snapshots() -> ValueSequence<Snapshot<Element>> {
-    latestValues { [self] post in observeSnapshots { post($0) } }
+    values(.coalesce) { [self] post in observeSnapshots { post($0) } }
   }
 
   /// Returns the statuses as an asynchronous sequence.
@@ -315,13 +315,15 @@ extension DataSource {
   ///
   /// At most one status is pending while the body of the loop is busy.
   public func statuses() -> ValueSequence<SourceStatus> {
-    latestValues { [self] post in observeStatus { post($0) } }
+    values(.coalesce) { [self] post in observeStatus { post($0) } }
   }
 
-  private func latestValues<Value>(
+  /// Returns the values of an observation as an asynchronous sequence. Of merged ones, the latest is delivered.
+  func values<Value>(
+    _ policy: DeliveryPolicy,
     _ observe: @escaping @Sendable (@escaping @Sendable (Value) -> Void) -> Disposable
   ) -> ValueSequence<Value> {
-    ValueSequence(.coalesce) { (inbox: Inbox<LatestValue<Value>>) in
+    ValueSequence(policy) { (inbox: Inbox<LatestValue<Value>>) in
       observe { inbox.post(LatestValue(value: $0)) }
     } read: {
       { (item: LatestValue<Value>) in ValueSequence.Step(item.value) }
