@@ -54,29 +54,6 @@ public final class Disposable: @unchecked Sendable {
   /// Values captured by the observer are released when the current propagation pass ends, at the
   /// latest.
   public func dispose() {
-    end()
-  }
-
-  /// Ends the observation and waits for a propagation pass in progress on another thread.
-  ///
-  /// The method also waits if the handle was disposed of before. Inside the observer itself, it
-  /// returns immediately.
-  ///
-  /// - Warning: Do not hold a lock that the observer needs. The call would deadlock.
-  public func disposeAndWait() {
-    end()
-    let mailbox = mailbox
-    if mailbox?.isCalling == true { return }
-    domain?.waitForPassInProgress()
-    mailbox?.waitForCall()
-  }
-
-  /// Adds the handle to a bag, which disposes of it together with its other handles.
-  public func store(in bag: DisposeBag) {
-    bag.add(self)
-  }
-
-  private func end() {
     guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
     let (closure, waiting, kept) = (self.closure, self.waiting, self.kept)
     self.closure = nil
@@ -86,6 +63,25 @@ public final class Disposable: @unchecked Sendable {
     observation?.dispose()
     closure?()
     withExtendedLifetime(kept) {}
+  }
+
+  /// Ends the observation and waits for a propagation pass in progress on another thread.
+  ///
+  /// The method also waits if the handle was disposed of before. Inside the observer itself, it
+  /// returns immediately.
+  ///
+  /// - Warning: Do not hold a lock that the observer needs. The call would deadlock.
+  public func disposeAndWait() {
+    dispose()
+    let mailbox = mailbox
+    if mailbox?.isCalling == true { return }
+    domain?.waitForPassInProgress()
+    mailbox?.waitForCall()
+  }
+
+  /// Adds the handle to a bag, which disposes of it together with its other handles.
+  public func store(in bag: DisposeBag) {
+    bag.add(self)
   }
 }
 
