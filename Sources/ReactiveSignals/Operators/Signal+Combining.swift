@@ -44,7 +44,7 @@ extension Signal {
     of count: Int, _ combine: @escaping (Value?, Second?, Third?) -> Output?
   ) -> SignalKernel<InputValue<Value, Second, Third>, Output> {
     var values: (Value?, Second?, Third?)
-    var ended = EndedInputs(of: count)
+    var ended: Set<Int> = []
     return SignalKernel { value, _, _ in
       switch value {
       case .first(let first): values.0 = first
@@ -55,7 +55,7 @@ extension Signal {
     } end: { input in
       ended.insert(input)
       let hasBrought = [values.0 != nil, values.1 != nil, values.2 != nil]
-      return ended.areAll || !hasBrought[input]
+      return ended.count == count || !hasBrought[input]
     }
   }
 }
@@ -110,7 +110,7 @@ extension Signal {
   ) -> SignalKernel<InputValue<Value, Second, Third>, Output> {
     typealias Input = InputValue<Value, Second, Third>
     var waiting = Array(repeating: PendingBuffer<LatestValue<Input>>(.everything), count: count)
-    var ended = EndedInputs(of: count)
+    var ended: Set<Int> = []
     return SignalKernel { value, input, ends in
       _ = waiting[input].append(LatestValue(value: value))
       guard waiting.allSatisfy({ !$0.isEmpty }) else { return nil }
@@ -147,14 +147,14 @@ extension Signal {
   /// - Parameter others: The other signals. The array may be empty.
   /// - Complexity: O(1) for each value.
   public func merge(with others: [Signal<Value>]) -> Signal<Value> {
-    var ended = EndedInputs(of: others.count + 1)
+    var ended: Set<Int> = []
     return Signal.boundary(
       [self] + others, sharesTransactions: false,
       SignalKernel(
         take: { value, _, _ in value },
         end: { input in
           ended.insert(input)
-          return ended.areAll
+          return ended.count > others.count
         }))
   }
 }
@@ -194,22 +194,5 @@ extension Signal {
       $0.node.makeBoundary(in: domain, sharesTransactions: sharesTransactions)
     }
     return Signal(kernel.node(over: followers, keeping: inputs))
-  }
-}
-
-/// The inputs that have ended.
-struct EndedInputs {
-  private var isEnded: [Bool]
-
-  init(of count: Int) {
-    isEnded = Array(repeating: false, count: count)
-  }
-
-  var areAll: Bool { isEnded.allSatisfy { $0 } }
-
-  func contains(_ input: Int) -> Bool { isEnded[input] }
-
-  mutating func insert(_ input: Int) {
-    isEnded[input] = true
   }
 }
