@@ -14,58 +14,26 @@ extension Signal {
   public func debounced(
     for interval: Duration, clock: some Clock<Duration> = ContinuousClock()
   ) -> Signal<Value> {
-    timed(Debouncing(interval, clock))
-  }
-}
-
-/// The state of a debounced signal.
-///
-/// There is only one timer, which is restarted for the remaining time. A timer for each value would
-/// use more and more memory, because the clock keeps the entry of a canceled sleep until its time
-/// is up.
-private final class Debouncing<Value: Sendable, Time: Clock<Duration>>: TimedOperation {
-  private(set) var waiting: Value?
-  var timer: ScheduledTimer?
-  private let interval: Duration
-  private let clock: Time
-  /// The time at which the pending value arrived, if it arrived after the timer was started.
-  private var arrival: Time.Instant?
-
-  init(_ interval: Duration, _ clock: Time) {
-    self.interval = interval
-    self.clock = clock
-  }
-
-  func take(_ value: Value, for root: Node) -> Value? {
-    waiting = value
-    if timer == nil {
-      startTimer(interval, for: root)
-    } else {
-      arrival = clock.now
-    }
-    return nil
-  }
-
-  func timeIsUp(for root: Node) -> Value? {
-    // If no value has arrived since, trust the timer instead of comparing times. With a clock that
-    // wakes too early, or does not advance, the timer would be restarted again and again.
-    if let arrival {
-      self.arrival = nil
-      // The clock may have been set back.
-      let rest = min(interval, interval - arrival.duration(to: clock.now))
-      if rest > .zero {
-        startTimer(rest, for: root)
-        return nil
+    // There is only one timer, which is restarted for the remaining time. A timer for each value would
+    // use more and more memory, because the clock keeps the entry of a canceled sleep until its time
+    // is up. `arrival` is the time of the pending value, if it arrived after the timer was started.
+    var arrival: AnyClock.Instant?
+    return timed(by: clock) { value, timer in
+      timer.waiting = value
+      if timer.isRunning { arrival = timer.now } else { timer.start(for: interval) }
+      return nil
+    } timeIsUp: { timer in
+      // If no value has arrived since, trust the timer instead of comparing times. With a clock that
+      // wakes too early, or does not advance, the timer would be restarted again and again.
+      if let time = arrival.take() {
+        // The clock may have been set back.
+        let rest = min(interval, interval - time.duration(to: timer.now))
+        if rest > .zero {
+          timer.start(for: rest)
+          return nil
+        }
       }
-    }
-    timer = nil
-    defer { waiting = nil }
-    return waiting
-  }
-
-  private func startTimer(_ time: Duration, for root: Node) {
-    timer = callLater(after: time, on: clock) { [weak root] in
-      root?.send(value: TimedItem<Value>.due)
+      return timer.waiting.take()
     }
   }
 }
@@ -90,69 +58,18 @@ extension Signal {
   public func throttled(
     for interval: Duration, clock: some Clock<Duration> = ContinuousClock(), latest: Bool = true
   ) -> Signal<Value> {
-    timed(Throttling(interval, clock, latest))
-  }
-}
-
-private final class Throttling<Value: Sendable>: TimedOperation {
-  private(set) var waiting: Value?
-  /// The running timer. While it runs, no value is sent.
-  var timer: ScheduledTimer?
-  private let interval: Duration
-  private let clock: any Clock<Duration>
-  private let latest: Bool
-
-  init(_ interval: Duration, _ clock: any Clock<Duration>, _ latest: Bool) {
-    self.interval = interval
-    self.clock = clock
-    self.latest = latest
-  }
-
-  func take(_ value: Value, for root: Node) -> Value? {
-    if timer == nil {
-      startTimer(for: root)
-      return value
-    }
-    if latest || waiting == nil { waiting = value }
-    return nil
-  }
-
-  func timeIsUp(for root: Node) -> Value? {
-    timer = nil
-    guard let value = waiting else { return nil }
-    waiting = nil
-    startTimer(for: root)
-    return value
-  }
-
-  private func startTimer(for root: Node) {
-    timer = callLater(after: interval, on: clock) { [weak root] in
-      root?.send(value: TimedItem<Value>.due)
+    timed(by: clock) { value, timer in
+      if !timer.isRunning {
+        timer.start(for: interval)
+        return value
+      }
+      if latest || timer.waiting == nil { timer.waiting = value }
+      return nil
+    } timeIsUp: { timer in
+      if timer.waiting != nil { timer.start(for: interval) }
+      return timer.waiting.take()
     }
   }
-}
-
-/// A step of a timed operator.
-enum TimedItem<Value: Sendable>: Sendable {
-  case event(SignalEvent<Value>)
-  /// The timer has fired.
-  case due
-}
-
-/// The state of a timed operator. The delivering thread of its signal owns it.
-protocol TimedOperation<Value>: AnyObject {
-  associatedtype Value: Sendable
-
-  /// The pending value, which is sent when the timer fires.
-  var waiting: Value? { get }
-  /// The running timer.
-  var timer: ScheduledTimer? { get set }
-
-  /// Takes a value, and returns a value to send immediately.
-  func take(_ value: Value, for root: Node) -> Value?
-
-  /// Returns the value to send because the timer has fired.
-  func timeIsUp(for root: Node) -> Value?
 }
 
 extension Signal {
@@ -160,17 +77,27 @@ extension Signal {
   /// events.
   ///
   /// At the end of this signal, the pending value is sent immediately.
-  func timed(_ operation: some TimedOperation<Value>) -> Signal<Value> {
+  ///
+  /// - Parameters:
+  ///   - take: A closure that takes a value, and returns a value to send immediately.
+  ///   - timeIsUp: A closure that returns the value to send because the timer has fired.
+  private func timed(
+    by clock: some Clock<Duration>,
+    _ take: @escaping (Value, OperatorTimer<Value>) -> Value?,
+    timeIsUp: @escaping (OperatorTimer<Value>) -> Value?
+  ) -> Signal<Value> {
     let root = Node(domain: Domain(), state: nil, remembers: false) { [node] _ in node.start() }
-    let kernel = SignalKernel<TimedItem<Value>, Value>(take: { [weak root] item, _, ends in
-      guard let root else { return nil }
+    let timer = OperatorTimer<Value>(root, AnyClock(clock))
+    let kernel = SignalKernel<TimedItem<Value>, Value>(take: { item, _, ends in
       switch item {
-      case .due: return operation.timeIsUp(for: root)
+      case .due:
+        timer.stop()
+        return timeIsUp(timer)
       case .event(let event):
-        if !event.isEnd { return operation.take(event.value, for: root) }
-        operation.timer = nil
+        if !event.isEnd { return take(event.value, timer) }
+        timer.stop()
         ends = true
-        return operation.waiting
+        return timer.waiting
       }
     })
     let timed = kernel.node(over: [root], remembers: node.remembers)
@@ -179,4 +106,35 @@ extension Signal {
     }
     return Signal(timed, upstream: [observation])
   }
+}
+
+/// A step of a timed operator.
+private enum TimedItem<Value: Sendable>: Sendable {
+  case event(SignalEvent<Value>)
+  /// The timer has fired.
+  case due
+}
+
+/// The timer of a timed operator and its pending value. The delivering thread of its signal owns them.
+private final class OperatorTimer<Value: Sendable> {
+  /// The pending value, which is sent when the timer fires.
+  var waiting: Value?
+  private var timer: ScheduledTimer?
+  private let clock: AnyClock
+  private weak var root: Node?
+
+  init(_ root: Node, _ clock: AnyClock) {
+    self.root = root
+    self.clock = clock
+  }
+
+  var now: AnyClock.Instant { clock.now }
+
+  var isRunning: Bool { timer != nil }
+
+  func start(for interval: Duration) {
+    timer = clock.call(after: interval) { [weak root] in root?.send(value: TimedItem<Value>.due) }
+  }
+
+  func stop() { timer = nil }
 }
