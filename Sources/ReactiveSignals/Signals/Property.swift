@@ -31,7 +31,7 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
   }
 
   package init(_ value: Value, pauseHook: PauseHook?) {
-    signal = Signal(.property(value, pauseHook: pauseHook))
+    signal = Signal(Node(domain: Domain(pauseHook: pauseHook), state: SignalValue(value)))
   }
 
   /// The current value.

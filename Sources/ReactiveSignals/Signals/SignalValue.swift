@@ -31,15 +31,6 @@ package final class SignalValue<Value: Sendable>: NodeUpdate {
 
 // A node of a signal has values of one type, which only the signal knows.
 extension Node {
-  /// Creates the root of a signal.
-  ///
-  /// - Parameters:
-  ///   - value: The value that new observers receive first.
-  ///   - pauseHook: A closure that lets a test hold a thread, or `nil`.
-  static func property<Value: Sendable>(_ value: Value, pauseHook: PauseHook? = nil) -> Node {
-    Node(domain: Domain(pauseHook: pauseHook), state: SignalValue(value))
-  }
-
   /// Sends a value to the observers, after pending ones. After the end, it does nothing.
   package func send<Value: Sendable>(value: Value) {
     send(SignalValue(value))
