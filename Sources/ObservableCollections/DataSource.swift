@@ -291,7 +291,7 @@ extension DataSource {
       return Disposable(collection.observePending { inbox.post($0) }, keeping: self)
     } read: {
       let receiver = EventReceiver<Element>()
-      return { (item: PendingEvent<Element>) in ValueSequence.Step(receiver.receive(item)) }
+      return { (item: PendingEvent<Element>) in (receiver.receive(item), false) }
     }
   }
 
@@ -326,7 +326,7 @@ extension DataSource {
     ValueSequence(policy) { (inbox: Inbox<LatestValue<Value>>) in
       observe { inbox.post(LatestValue(value: $0)) }
     } read: {
-      { (item: LatestValue<Value>) in ValueSequence.Step(item.value) }
+      { (item: LatestValue<Value>) in (item.value, false) }
     }
   }
 }

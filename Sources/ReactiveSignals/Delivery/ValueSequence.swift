@@ -5,19 +5,6 @@
 /// Each iteration is an observation of its own. It begins with `makeAsyncIterator()`, and ends with the
 /// signal, if the task is canceled, or if the iterator is released.
 public struct ValueSequence<Value: Sendable>: AsyncSequence, Sendable {
-  /// An item of an observation, as the loop receives it.
-  package struct Step: Sendable {
-    /// The value, or `nil` if the item has none.
-    let value: Value?
-    /// A Boolean value that indicates whether the sequence ends after the item.
-    let isEnd: Bool
-
-    package init(_ value: Value?, isEnd: Bool = false) {
-      self.value = value
-      self.isEnd = isEnd
-    }
-  }
-
   private let begin: @Sendable () -> Iterator
 
   /// Creates a sequence.
@@ -25,21 +12,22 @@ public struct ValueSequence<Value: Sendable>: AsyncSequence, Sendable {
   /// - Parameters:
   ///   - policy: How items are buffered while the body of the loop is busy.
   ///   - observe: A closure that begins an observation, which posts its items to an inbox.
-  ///   - read: A closure that returns the reader of one iteration. The task calls the reader with each item.
+  ///   - read: A closure that returns the reader of one iteration. The task calls the reader with each item. The
+  ///     reader returns the value, or `nil` if the item has none, and whether the sequence ends after the item.
   package init<Item: Mergeable>(
     _ policy: DeliveryPolicy, observe: @escaping @Sendable (Inbox<Item>) -> Disposable,
-    read: @escaping @Sendable () -> @Sendable (Item) -> Step
+    read: @escaping @Sendable () -> @Sendable (Item) -> (value: Value?, isEnd: Bool)
   ) {
     begin = {
       let inbox = Inbox<Item>(policy)
       let (observation, read) = (observe(inbox), read())
       return Iterator { _ in
         while let item = await inbox.next() {
-          let step = read(item)
+          let (value, isEnd) = read(item)
           // Copies of the iterator share the inbox.
-          if step.isEnd { inbox.finish() }
-          if let value = step.value { return value }
-          if step.isEnd { break }
+          if isEnd { inbox.finish() }
+          if let value { return value }
+          if isEnd { break }
         }
         observation.dispose()
         return nil

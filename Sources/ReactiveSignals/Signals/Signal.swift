@@ -128,7 +128,7 @@ extension SignalSource {
       defer { signal.node.start() }
       return signal.node.observeEvents(keeping: signal) { inbox.post(LatestSignal($0)) }
     } read: {
-      { (item: LatestSignal<Value>) in ValueSequence.Step(item.value?.value, isEnd: item.isEnd) }
+      { (item: LatestSignal<Value>) in (item.value?.value, item.isEnd) }
     }
   }
 }
