@@ -97,25 +97,17 @@ package enum DependencyGraph {
       preconditionFailure("a root without external inputs cannot follow another node")
     }
     // Other threads may have released the visited nodes meanwhile: release them outside the lock.
-    let (isConnected, visited) = lock.withLock { _ -> (Bool, [Node]) in
-      var visited: [Node] = []
-      var open: [Node] = [source]
-      var seen: Set<ObjectIdentifier> = []
-      while let next = open.popLast() {
-        visited.append(next)
-        if next === root { return (false, visited + open) }
-        // Only roots can be in a cycle of connections, and no root is left out.
-        if seen.insert(ObjectIdentifier(next)).inserted { open += next.originsUpstreamUnderLock }
-      }
-      externalInputs.connect(source)
-      return (true, visited)
+    let (isCycle, visited) = lock.withLock { _ -> (Bool, [Node]) in
+      // Only roots can be in a cycle of connections, and no root is left out.
+      let search = visit([source], upstream: \.originsUpstreamUnderLock) { $0 === root }
+      if !search.isFound { externalInputs.connect(source) }
+      return search
     }
     withExtendedLifetime(visited) {}
-    if isConnected {
-      notifyChange(of: root.domain)
-      root.domain.extendMeasurements(upTo: source)
-    }
-    return isConnected
+    if isCycle { return false }
+    notifyChange(of: root.domain)
+    root.domain.extendMeasurements(upTo: source)
+    return true
   }
 
   /// Removes a connection.
@@ -127,12 +119,7 @@ package enum DependencyGraph {
 
   /// Returns whether a node is currently made from another one, over any number of steps.
   package static func isDerived(_ node: Node, from other: Node) -> Bool {
-    var isFound = false
-    visit([node], upstream: \.upstream) { next in
-      isFound = next === other
-      return !isFound
-    }
-    return isFound
+    visit(node.upstream, upstream: \.upstream) { $0 === other }.isFound
   }
 
   /// Returns every domain upstream of a node and its own, each after the domains upstream of it.
@@ -181,27 +168,31 @@ package enum DependencyGraph {
     if let known { return known }
     var found: Set<ObjectIdentifier> = []
     let sources = lock.withLock { _ in externalInputs.flatMap(\.originsUnderLock) }
-    for source in sources { found.insert(ObjectIdentifier(source.domain)) }
-    visit(sources, upstream: \.originsUpstream) { node in
+    _ = visit(sources, upstream: \.originsUpstream) { node in
       found.insert(ObjectIdentifier(node.domain))
-      return true
+      return false
     }
     domain.lock.withLock { $0.upstream = (present, found) }
     return found
   }
 
-  /// Visits each node upstream of some nodes once, until a closure returns false.
+  /// Visits some nodes and the nodes upstream of them, each once, until a closure returns `true`.
+  ///
+  /// - Returns: A Boolean value that indicates whether the closure has returned `true`, and all nodes that were reached.
   private static func visit(
-    _ nodes: [Node], upstream: (Node) -> [Node], _ body: (Node) -> Bool
-  ) {
-    var open = nodes
+    _ nodes: [Node], upstream: (Node) -> [Node], until isFound: (Node) -> Bool
+  ) -> (isFound: Bool, reached: [Node]) {
+    var reached = nodes
     var seen: Set<ObjectIdentifier> = []
-    while let next = open.popLast() {
-      for source in upstream(next) where seen.insert(ObjectIdentifier(source)).inserted {
-        if !body(source) { return }
-        open.append(source)
-      }
+    var next = 0
+    while next < reached.count {
+      let node = reached[next]
+      next += 1
+      guard seen.insert(ObjectIdentifier(node)).inserted else { continue }
+      if isFound(node) { return (true, reached) }
+      reached += upstream(node)
     }
+    return (false, reached)
   }
 }
 
