@@ -30,9 +30,8 @@ extension DataSource {
     *, noasync, message: "Write 'await flush()', which also waits for scheduled observers"
   )
   public func flushAndWait() {
-    let context = ThreadContext.current
     precondition(
-      context.deliveryDepth == 0 && context.transactionDepth == 0,
+      !ThreadContext.current.isBusy,
       "flushAndWait() inside an observer or a transaction would wait for itself: call it outside")
     collection.node.flushAndWait()
   }

@@ -15,10 +15,7 @@ package final class ThreadContext {
   // Each delivery accesses this and `transaction`. Only this thread does, and no code that reads one runs while it is
   // written.
   /// The number of deliveries that this thread is inside of.
-  @exclusivity(unchecked) package var deliveryDepth = 0
-
-  /// The number of transaction bodies that this thread is inside of.
-  package var transactionDepth = 0
+  @exclusivity(unchecked) private var deliveryDepth = 0
 
   /// The collections that have a transaction of their own open on this thread, the innermost last.
   private(set) var openTransactions: [any TransactionParticipant] = []
@@ -32,7 +29,6 @@ package final class ThreadContext {
   /// Records that a collection has a transaction of its own open on this thread.
   @usableFromInline
   package func beginTransaction(of participant: any TransactionParticipant) {
-    transactionDepth += 1
     openTransactions.append(participant)
   }
 
@@ -40,8 +36,10 @@ package final class ThreadContext {
   @usableFromInline
   package func endTransaction() {
     openTransactions.removeLast()
-    transactionDepth -= 1
   }
+
+  /// A Boolean value that indicates whether this thread is inside an observer, an operator or a transaction.
+  package var isBusy: Bool { deliveryDepth > 0 || transaction != nil || !openTransactions.isEmpty }
 
   /// Records that this thread calls observers or operators from here on.
   ///

@@ -28,17 +28,14 @@ public func withTransaction<Result, Failure: Error>(
   let outer = context.transaction
   let transaction = Transaction(outer: outer, context)
   context.transaction = transaction
-  context.transactionDepth += 1
   let result: Result
   do {
     result = try body()
   } catch {
-    context.transactionDepth -= 1
     context.transaction = outer
     transaction.rollBack()
     throw error
   }
-  context.transactionDepth -= 1
   context.transaction = outer
   transaction.end()
   return result
