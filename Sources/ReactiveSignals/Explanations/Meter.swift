@@ -1,6 +1,5 @@
 import Dispatch
 import SwappablePrimitives
-import Synchronization
 
 /// Counts the work of a domain, as long as a measurement requests it.
 ///
@@ -53,7 +52,7 @@ package final class Meter: @unchecked Sendable {
   /// Counts the calls of the observers of a node.
   func countObservers(of node: Node) {
     let time = lap()
-    node.work(in: epoch).observerTime.increase(by: Int(time))
+    node.work(in: epoch).counts.withLock { $0.observerTime += Int(time) }
     if !tracers.isEmpty { note(node, time, isObserving: true) }
   }
 
@@ -90,16 +89,8 @@ package final class Meter: @unchecked Sendable {
 
 /// The counts of one node, since its domain counts.
 package final class NodeWork: Sendable {
-  // Only the delivering thread writes, so nothing is added atomically.
-
   let epoch: UInt64
-  private let passes = Atomic<Int>(0)
-  private let changesIn = Atomic<Int>(0)
-  private let elementsIn = Atomic<Int>(0)
-  private let changesOut = Atomic<Int>(0)
-  private let elementsOut = Atomic<Int>(0)
-  private let time = Atomic<Int>(0)
-  fileprivate let observerTime = Atomic<Int>(0)
+  fileprivate let counts = Locked(Counts())
 
   /// The counts at one moment.
   package struct Counts: Sendable {
@@ -119,40 +110,30 @@ package final class NodeWork: Sendable {
 
   /// Returns the counts, or `nil` if they are older.
   func counts(in epoch: UInt64) -> Counts? {
-    if epoch != self.epoch { return nil }
-    return Counts(
-      passes: passes.present, changesIn: changesIn.present, elementsIn: elementsIn.present,
-      changesOut: changesOut.present, elementsOut: elementsOut.present, time: time.present,
-      observerTime: observerTime.present)
+    epoch == self.epoch ? counts.withLock { $0 } : nil
   }
 
-  fileprivate func count(_ node: Node, time spent: UInt64) {
-    passes.increase(by: 1)
-    time.increase(by: Int(spent))
-    for input in node.inputs {
-      if let update = input.update {
-        guard update.hasChange else { continue }
-        changesIn.increase(by: 1)
-        elementsIn.increase(by: update.changeCount)
-      } else if input.isPart {
-        // The part has changed, and the node that it belongs to shows nothing of it.
-        changesIn.increase(by: 1)
-        elementsIn.increase(by: node.update?.changeCount ?? 0)
+  fileprivate func count(_ node: Node, time: UInt64) {
+    counts.withLock { counts in
+      counts.passes += 1
+      counts.time += Int(time)
+      for input in node.inputs {
+        if let update = input.update {
+          guard update.hasChange else { continue }
+          counts.changesIn += 1
+          counts.elementsIn += update.changeCount
+        } else if input.isPart {
+          // The part has changed, and the node that it belongs to shows nothing of it.
+          counts.changesIn += 1
+          counts.elementsIn += node.update?.changeCount ?? 0
+        }
+      }
+      if let update = node.update, update.hasChange {
+        counts.changesOut += 1
+        counts.elementsOut += update.changeCount
       }
     }
-    if let update = node.update, update.hasChange {
-      changesOut.increase(by: 1)
-      elementsOut.increase(by: update.changeCount)
-    }
   }
-}
-
-extension Atomic where Value == Int {
-  fileprivate borrowing func increase(by count: Int) {
-    store(load(ordering: .relaxed) &+ count, ordering: .relaxed)
-  }
-
-  fileprivate var present: Int { load(ordering: .relaxed) }
 }
 
 /// A step of the work in a domain, for those who trace it.
