@@ -45,7 +45,7 @@ package final class Meter: @unchecked Sendable {
     if tracers.isEmpty { return }
     note(node, time, isObserving: false)
     if node.height == 0, !node.isConnection, let update = node.update {
-      trace { WorkStep(.commit, node.name, changes: update.changeCount) }
+      trace { WorkStep(action: .commit, name: node.name, changes: update.changeCount) }
     }
   }
 
@@ -66,7 +66,7 @@ package final class Meter: @unchecked Sendable {
     guard let longest else { return }
     trace {
       WorkStep(
-        .pass, longest.node.name, changes: changed, nodes: nodes, time: total,
+        action: .pass, name: longest.node.name, changes: changed, nodes: nodes, time: total,
         longest: longest.time, isObserving: longest.isObserving)
     }
   }
@@ -148,20 +148,12 @@ package struct WorkStep: Sendable {
   /// The number of elements that were read or changed, or of nodes that a pass has changed.
   package let changes: Int
   /// The number of nodes that a pass has computed.
-  package let nodes: Int
+  private(set) package var nodes = 0
   /// The nanoseconds of the whole step, and of the node that has taken the most time.
-  package let time: UInt64
-  package let longest: UInt64
+  private(set) package var time: UInt64 = 0
+  private(set) package var longest: UInt64 = 0
   /// A Boolean value that indicates whether the observers of the node have taken the most time.
-  package let isObserving: Bool
-
-  init(
-    _ action: Action, _ name: NodeName, changes: Int, nodes: Int = 0, time: UInt64 = 0,
-    longest: UInt64 = 0, isObserving: Bool = false
-  ) {
-    (self.action, self.name, self.changes, self.nodes) = (action, name, changes, nodes)
-    (self.time, self.longest, self.isObserving) = (time, longest, isObserving)
-  }
+  private(set) package var isObserving = false
 }
 
 /// A request to count, or to trace, the work in all domains upstream of a node.
@@ -199,7 +191,7 @@ package final class Measurement: Sendable {
       state.isOver = true
       return state.domains
     }
-    for domain in domains.values { domain.remove(self) }
+    for domain in domains.values { remove(from: domain) }
   }
 
   /// Returns a Boolean value that indicates whether a domain was new.
@@ -208,26 +200,22 @@ package final class Measurement: Sendable {
       if state.isOver { return [] }
       return domains.filter { state.domains.updateValue($0, forKey: ObjectIdentifier($0)) == nil }
     }
-    for domain in new { domain.add(self) }
+    for domain in new { domain.changeMeasurements { $0.append(self) } }
     // `end()` may have come before a domain was added.
     if state.withLock({ $0.isOver }) {
-      for domain in new { domain.remove(self) }
+      for domain in new { remove(from: domain) }
       return false
     }
     return !new.isEmpty
   }
+
+  private func remove(from domain: Domain) {
+    domain.changeMeasurements { $0.removeAll { $0 === self } }
+  }
 }
 
 extension Domain {
-  fileprivate func add(_ measurement: Measurement) {
-    change { $0.append(measurement) }
-  }
-
-  fileprivate func remove(_ measurement: Measurement) {
-    change { $0.removeAll { $0 === measurement } }
-  }
-
-  private func change(_ body: (inout [Measurement]) -> Void) {
+  fileprivate func changeMeasurements(_ body: (inout [Measurement]) -> Void) {
     let replaced = lock.withLock { state in
       let replaced = state.meter
       var measurements = replaced?.measurements ?? []

@@ -129,6 +129,6 @@ extension Node {
       let counted = facts.counted.epoch == meter.epoch ? facts.counted.time : 0
       facts.counted = (meter.epoch, counted + time)
     }
-    meter?.trace { WorkStep(action, name, changes: changes, time: time) }
+    meter?.trace { WorkStep(action: action, name: name, changes: changes, time: time) }
   }
 }
