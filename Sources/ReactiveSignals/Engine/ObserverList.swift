@@ -14,8 +14,6 @@ package final class ObserverList: @unchecked Sendable {
   private struct Guarded {
     var slots: [Observation?] = []
     var vacant = 0
-    /// The number of observers.
-    var count = 0
     var catchingUp: [Observation] = []
     /// The end of a signal, after it was published. Late observers receive it.
     var ending: NodeState?
@@ -34,7 +32,7 @@ package final class ObserverList: @unchecked Sendable {
   @exclusivity(unchecked) private var pass = Pass()
 
   /// The number of observers, under the lock.
-  var count: Int { guarded.count }
+  var count: Int { guarded.slots.count - guarded.vacant }
 
   package init(domain: Domain) {
     self.domain = domain
@@ -117,7 +115,6 @@ package final class ObserverList: @unchecked Sendable {
   private func add(_ observation: Observation) {
     observation.slot = guarded.slots.count
     guarded.slots.append(observation)
-    guarded.count += 1
   }
 
   /// A reference to an observation that only its list holds.
@@ -154,7 +151,6 @@ package final class ObserverList: @unchecked Sendable {
     guarded.slots[observation.slot] = nil
     observation.slot = -1
     guarded.vacant += 1
-    guarded.count -= 1
     if guarded.vacant > 16, guarded.vacant > guarded.slots.count / 2 {
       guarded.slots.removeAll { $0 == nil }
       guarded.vacant = 0
@@ -186,8 +182,7 @@ package final class ObserverList: @unchecked Sendable {
     pass.end = end
     pass.captured = guarded.slots
     for observation in guarded.slots { observation?.slot = -1 }
-    guarded.slots = []
-    (guarded.vacant, guarded.count) = (0, 0)
+    (guarded.slots, guarded.vacant) = ([], 0)
   }
 
   /// Calls the captured observers, except those that were disposed of or received the event on joining.
