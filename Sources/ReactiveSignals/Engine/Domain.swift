@@ -78,7 +78,7 @@ package final class Domain: @unchecked Sendable {
 
     private var waiters: [Waiter] = []
     /// The number of the latest observer that received a first event, and of those still catching up.
-    private var lastCatchUp: UInt64 = 0
+    fileprivate private(set) var lastCatchUp: UInt64 = 0
     private var openCatchUps: [UInt64] = []
 
     /// A Boolean value that indicates whether every commit is published.
@@ -103,18 +103,14 @@ package final class Domain: @unchecked Sendable {
       openCatchUps.removeAll { $0 == catchUp }
     }
 
-    /// Creates a waiter for everything committed so far.
-    fileprivate func waiterForCommits(_ wake: @escaping @Sendable () -> Void) -> Waiter {
-      Waiter(delivered: committed, catchUp: lastCatchUp, passesEnded: 0, wake: wake)
+    /// Adds a waiter, and returns `true`, unless its condition holds already.
+    fileprivate mutating func add(_ waiter: Waiter) -> Bool {
+      if isDue(waiter) { return false }
+      waiters.append(waiter)
+      return true
     }
 
-    fileprivate func waiterForPass(_ wake: @escaping @Sendable () -> Void) -> Waiter {
-      Waiter(delivered: 0, catchUp: 0, passesEnded: passesBegun, wake: wake)
-    }
-
-    fileprivate mutating func add(_ waiter: Waiter) { waiters.append(waiter) }
-
-    fileprivate func isDue(_ waiter: Waiter) -> Bool {
+    private func isDue(_ waiter: Waiter) -> Bool {
       guard delivered >= waiter.delivered, passesEnded >= waiter.passesEnded else { return false }
       guard let oldest = openCatchUps.first else { return true }
       return oldest > waiter.catchUp
@@ -131,9 +127,9 @@ package final class Domain: @unchecked Sendable {
 
   /// A thread or task that waits until commits, observers or a pass have finished.
   package struct Waiter: Sendable {
-    fileprivate let delivered: UInt64
-    fileprivate let catchUp: UInt64
-    fileprivate let passesEnded: UInt64
+    fileprivate var delivered: UInt64 = 0
+    fileprivate var catchUp: UInt64 = 0
+    fileprivate var passesEnded: UInt64 = 0
     package let wake: @Sendable () -> Void
   }
 
@@ -149,41 +145,33 @@ package final class Domain: @unchecked Sendable {
 
   /// Waits until everything committed so far has reached the immediate observers.
   package func waitUntilDelivered() {
-    wait { $0.waiterForCommits($1) }
-  }
-
-  /// Waits for the end of the pass that another thread is running.
-  package func waitForPassInProgress() {
-    let thread = ThreadID.current
-    wait { state, wake in
-      let isElsewhere = state.passesBegun > state.passesEnded && state.deliveringThread != thread
-      return isElsewhere ? state.waiterForPass(wake) : nil
-    }
-  }
-
-  private func wait(for makeWaiter: (State, @escaping @Sendable () -> Void) -> Waiter?) {
-    let semaphore = lock.withLock { state -> DispatchSemaphore? in
-      let semaphore = DispatchSemaphore(value: 0)
-      guard let waiter = makeWaiter(state, { semaphore.signal() }), !state.isDue(waiter) else {
-        return nil
-      }
-      state.add(waiter)
-      return semaphore
-    }
-    semaphore?.wait()
+    let semaphore = DispatchSemaphore(value: 0)
+    callWhenDelivered { semaphore.signal() }
+    semaphore.wait()
   }
 
   /// Waits like ``waitUntilDelivered()``, without blocking the thread.
   package func delivered() async {
-    await withCheckedContinuation { continuation in
-      let waits = lock.withLock { state in
-        let waiter = state.waiterForCommits { continuation.resume() }
-        if state.isDue(waiter) { return false }
-        state.add(waiter)
-        return true
-      }
-      if !waits { continuation.resume() }
+    await withCheckedContinuation { continuation in callWhenDelivered { continuation.resume() } }
+  }
+
+  private func callWhenDelivered(_ wake: @escaping @Sendable () -> Void) {
+    let waits = lock.withLock { state in
+      state.add(Waiter(delivered: state.committed, catchUp: state.lastCatchUp, wake: wake))
     }
+    if !waits { wake() }
+  }
+
+  /// Waits for the end of the pass that another thread is running.
+  package func waitForPassInProgress() {
+    let (thread, semaphore) = (ThreadID.current, DispatchSemaphore(value: 0))
+    let waits = lock.withLock { state in
+      guard state.passesBegun > state.passesEnded, state.deliveringThread != thread else {
+        return false
+      }
+      return state.add(Waiter(passesEnded: state.passesBegun) { semaphore.signal() })
+    }
+    if waits { semaphore.wait() }
   }
 }
 
