@@ -66,9 +66,7 @@ extension Node {
   }
 
   private func becomeLive(_ state: inout Domain.State) {
-    if let index = state.catchingUp.firstIndex(where: { $0 === self }) {
-      state.catchingUp.remove(at: index)
-    }
+    state.catchingUp.removeAll { $0 === self }
     for input in inputs { input.children(state.key).add(self, through: input) }
     if state.deliveringThread != nil { state.turnedLive.append(self) }
   }

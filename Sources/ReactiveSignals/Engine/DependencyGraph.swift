@@ -76,9 +76,7 @@ package enum DependencyGraph {
   }
 
   static func removeWaiting(_ domain: Domain) {
-    waiting.withLock { domains in
-      if let index = domains.firstIndex(where: { $0 === domain }) { domains.remove(at: index) }
-    }
+    waiting.withLock { $0.removeAll { $0 === domain } }
   }
 
   /// Tells waiting domains to recheck their tickets, because a root has begun to follow other nodes.

@@ -218,13 +218,8 @@ package final class Node: @unchecked Sendable {
   // The domains that waited for these external inputs may continue, so observers may be called.
   deinit {
     guard let externalInputs else { return }
-    // The external inputs holds nodes: release them outside the lock.
-    let removed = domain.lock.withLock { state in
-      state.externalInputs.firstIndex { $0 === externalInputs }.map {
-        state.externalInputs.remove(at: $0)
-      }
-    }
-    withExtendedLifetime(removed) {}
+    // The external inputs hold nodes, and this node holds them: nothing is released under the lock.
+    domain.lock.withLock { $0.externalInputs.removeAll { $0 === externalInputs } }
     DependencyGraph.notifyChange(of: domain)
     let (domain, identifier) = (ObjectIdentifier(domain), ObjectIdentifier(self))
     for source in externalInputs.sources {
@@ -484,9 +479,7 @@ package final class Node: @unchecked Sendable {
     if height == 0 { return }
     domain.lock.withLock { state in
       for input in inputs { input.children(state.key).remove(input) }
-      if let index = state.turnedLive.firstIndex(where: { $0 === self }) {
-        state.turnedLive.remove(at: index)
-      }
+      state.turnedLive.removeAll { $0 === self }
     }
   }
 

@@ -168,15 +168,15 @@ package final class Ticket: Sendable {
   ///
   /// - Returns: The domains that have waited, and must recheck their tickets.
   func finish(_ domain: Domain) -> [Domain] {
-    let (waiting, removed) = state.withLock { state -> ([Domain], Domain?) in
-      let index = state.inFlight.firstIndex { $0 === domain }
-      let removed = index.map { state.inFlight.remove(at: $0) }
-      if state.inFlight.contains(where: { $0 === domain }) { return ([], removed) }
+    // The caller holds the domain, so nothing is released under the lock.
+    state.withLock { state in
+      if let index = state.inFlight.firstIndex(where: { $0 === domain }) {
+        state.inFlight.remove(at: index)
+      }
+      if state.inFlight.contains(where: { $0 === domain }) { return [] }
       defer { state.waiting = [] }
-      return (state.waiting, removed)
+      return state.waiting
     }
-    withExtendedLifetime(removed) {}
-    return waiting
   }
 
   /// Returns whether a domain can deliver its part. Otherwise, the domain is notified when it must look
@@ -189,10 +189,7 @@ package final class Ticket: Sendable {
     }
     guard let others else { return false }
     if DependencyGraph.hasUpstream(domain, among: others) { return false }
-    let released = state.withLock { state in
-      state.waiting.firstIndex { $0 === domain }.map { state.waiting.remove(at: $0) }
-    }
-    withExtendedLifetime(released) {}
+    state.withLock { $0.waiting.removeAll { $0 === domain } }
     return true
   }
 }
