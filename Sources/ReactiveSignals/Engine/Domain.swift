@@ -360,7 +360,11 @@ extension Domain {
     for node in changed where node.pass.receivers.contains(.otherDomains) {
       node.boundaryObservers?.deliver(number)
     }
-    announceTickets()
+    if !pass.tickets.isEmpty {
+      let tickets = pass.tickets
+      pass.tickets = []
+      finish(tickets)
+    }
     root.reportDroppedChange()
     for root in next.otherRoots { root.reportDroppedChange() }
     if isInterrupted { meter?.resume() }
@@ -474,15 +478,6 @@ extension Domain {
   }
 
   // MARK: Tickets
-
-  /// Marks the tickets of the current pass as published, so the domains that waited for them can
-  /// continue.
-  private func announceTickets() {
-    if pass.tickets.isEmpty { return }
-    let tickets = pass.tickets
-    pass.tickets = []
-    finish(tickets)
-  }
 
   /// Marks tickets whose commits are no longer in progress in this domain, so the domains that
   /// waited for them can continue.
