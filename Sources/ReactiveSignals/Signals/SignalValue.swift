@@ -59,15 +59,15 @@ extension Node {
       mailbox.retire()
     }
     return subscribe(keeping: kept, mailbox: mailbox) {
-      mailbox.post(LatestSignal(SignalEvent($0)))
+      mailbox.post(LatestSignal(SignalEvent(event: $0)))
     }
   }
 
   /// Observes the values and the end as they are delivered.
-  package func observeEvents<Value: Sendable>(
+  func observeEvents<Value: Sendable>(
     keeping kept: AnyObject, _ handler: @escaping @Sendable (SignalEvent<Value>) -> Void
   ) -> Disposable {
-    subscribe(keeping: kept) { handler(SignalEvent($0)) }
+    subscribe(keeping: kept) { handler(SignalEvent(event: $0)) }
   }
 
   private func subscribe(
@@ -81,22 +81,14 @@ extension Node {
 }
 
 /// The computation of an operator over signals of one type. One thread at a time calls it.
-package struct SignalKernel<Input: Sendable, Output: Sendable> {
+struct SignalKernel<Input: Sendable, Output: Sendable> {
   /// Takes a value of one of the inputs, and returns a value to send or `nil`.
   ///
   /// If several inputs have an update in one pass, the last result is the update of the output. The
   /// closure sets `ends` if the output ends with this value.
-  package let take: (_ value: Input, _ input: Int, _ ends: inout Bool) -> Output?
+  let take: (_ value: Input, _ input: Int, _ ends: inout Bool) -> Output?
   /// Takes the end of an input, and returns whether the output ends too.
-  package let end: (_ input: Int) -> Bool
-
-  package init(
-    take: @escaping (_ value: Input, _ input: Int, _ ends: inout Bool) -> Output?,
-    end: @escaping (_ input: Int) -> Bool = { _ in true }
-  ) {
-    self.take = take
-    self.end = end
-  }
+  var end: (_ input: Int) -> Bool = { _ in true }
 
   /// Creates the node of the operator.
   ///
@@ -105,7 +97,7 @@ package struct SignalKernel<Input: Sendable, Output: Sendable> {
   ///   - owners: The signals, if the inputs must keep them alive until the end.
   ///   - remembers: A Boolean value that indicates whether new observers receive the latest value
   ///     first. The default is `true` if all inputs do so.
-  package func node(
+  func node(
     over nodes: [Node], keeping owners: [Signal<Input>] = [], remembers: Bool? = nil
   ) -> Node {
     let inputs = nodes.indices.map {
@@ -131,8 +123,8 @@ package struct SignalKernel<Input: Sendable, Output: Sendable> {
 }
 
 /// The end of a signal on its way to observers. There is one object of it, known without its type.
-package final class SignalEnd: Sendable {
-  package static let shared = SignalEnd()
+final class SignalEnd: Sendable {
+  static let shared = SignalEnd()
 
   private init() {}
 }
@@ -141,33 +133,29 @@ package final class SignalEnd: Sendable {
 ///
 /// This is not an optional value, because code that is not specialized looks up the type of an optional at
 /// every step (`EngineBenchmarks property`, 10,000 observers: 1 ms instead of 0.2 ms).
-package struct SignalEvent<Value: Sendable>: Sendable {
-  package let event: NodeState
+struct SignalEvent<Value: Sendable>: Sendable {
+  let event: NodeState
 
-  package init(_ event: NodeState) {
-    self.event = event
-  }
-
-  package var isEnd: Bool { event === SignalEnd.shared }
+  var isEnd: Bool { event === SignalEnd.shared }
 
   /// The value. Do not read it at the end.
-  package var value: Value { box.value }
+  var value: Value { box.value }
 
   /// The value as an object. Do not read it at the end.
-  package var box: SignalValue<Value> { unsafeDowncast(event, to: SignalValue<Value>.self) }
+  var box: SignalValue<Value> { unsafeDowncast(event, to: SignalValue<Value>.self) }
 }
 
 /// The pending events of a scheduled observer: the latest value, and the end.
-package struct LatestSignal<Value: Sendable>: Mergeable {
-  private(set) package var value: SignalValue<Value>?
-  private(set) package var isEnd: Bool
+struct LatestSignal<Value: Sendable>: Mergeable {
+  private(set) var value: SignalValue<Value>?
+  private(set) var isEnd: Bool
 
-  package init(_ event: SignalEvent<Value>) {
+  init(_ event: SignalEvent<Value>) {
     isEnd = event.isEnd
     value = isEnd ? nil : event.box
   }
 
-  package mutating func merge(with later: Self) -> SignalValue<Value>? {
+  mutating func merge(with later: Self) -> SignalValue<Value>? {
     let replaced = later.value == nil ? nil : value
     value = later.value ?? value
     isEnd = later.isEnd
