@@ -181,9 +181,6 @@ extension Domain {
   /// The number of derived nodes that passes have computed so far.
   package var visits: Int { lock.withLock { _ in pass.visits } }
 
-  /// The tickets of the current pass, for the delivering thread.
-  var ticketsOfPass: [Ticket] { pass.tickets }
-
   /// Delivers pending commits until none is left, unless a thread is delivering already.
   ///
   /// - Parameter isClaimed: A Boolean value that indicates whether the caller is the delivering thread already.

@@ -525,7 +525,7 @@ package final class Node: @unchecked Sendable {
           } else {
             // A signal without a memory cannot compose two values, so each has a pass of its own.
             let isShared = sharesTransactions && self.remembers
-            follower?.send(self.update, tickets: isShared ? self.domain.ticketsOfPass : [])
+            follower?.send(self.update, tickets: isShared ? self.domain.pass.tickets : [])
           }
         }, &state)
       return (follower, observation)
@@ -543,7 +543,7 @@ package final class Node: @unchecked Sendable {
   ) -> (state: NodeState?, observation: Disposable) {
     let (state, observation) = domain.lock.withLock { state in
       let observation = attachBoundary(
-        { [unowned domain] event in handler(event, domain.ticketsOfPass) }, &state)
+        { [unowned domain] event in handler(event, domain.pass.tickets) }, &state)
       return (published, observation)
     }
     return (state, Disposable(observation, keeping: nil))
