@@ -1,5 +1,5 @@
 package import Dispatch
-import SwappablePrimitives
+package import SwappablePrimitives
 
 /// A limit on how many closures run at the same time. If none finishes for a while, one more starts.
 ///
@@ -8,7 +8,7 @@ import SwappablePrimitives
 /// closures. Therefore, more closures than the width may run.
 package final class StartLimiter: Sendable {
   /// The shared instance of the sources of files.
-  package static let files = StartLimiter(callLater: WatchSystem.live.callLater)
+  package static let files = StartLimiter()
 
   private struct Work {
     var queue: DispatchQueue
@@ -23,9 +23,6 @@ package final class StartLimiter: Sendable {
     var finished = 0
     /// The number of finished closures when the timer was set, or `nil` if no timer is set.
     var finishedAtTimer: Int?
-    var timer: ScheduledTimer?
-    /// The number of timers that were set.
-    var timerCount = 0
 
     mutating func takeNext() -> Work? {
       guard next < waiting.count else {
@@ -41,8 +38,7 @@ package final class StartLimiter: Sendable {
   private let width: Int
   private let limit: Int
   private let patience: Duration
-  private let callLater: WatchSystem.CallLater
-  private let queue = DispatchQueue(label: "swappable.start-limiter")
+  private let timer: QueueTimer
   private let state = Locked(State())
 
   /// Creates a limit.
@@ -51,15 +47,15 @@ package final class StartLimiter: Sendable {
   ///   - width: The number of closures that run at the same time, as long as they finish.
   ///   - limit: The largest number of closures that run at the same time.
   ///   - patience: If no closure finishes for this time, one more starts.
-  ///   - callLater: A function that calls a closure after an interval.
+  ///   - timer: The timer that measures the patience.
   package init(
     width: Int = 4, limit: Int = .max, patience: Duration = .milliseconds(5),
-    callLater: @escaping WatchSystem.CallLater
+    timer: QueueTimer = QueueTimer(queue: DispatchQueue(label: "swappable.start-limiter"))
   ) {
     self.width = width
     self.limit = limit
     self.patience = patience
-    self.callLater = callLater
+    self.timer = timer
   }
 
   /// Runs a closure on a queue, soon.
@@ -101,14 +97,13 @@ package final class StartLimiter: Sendable {
 
   /// Starts another worker after a while if closures are pending and none has finished.
   private func setTimer() {
-    let number = state.withLock { state -> Int? in
-      guard state.next < state.waiting.count, state.finishedAtTimer == nil else { return nil }
+    let isWanted = state.withLock { state in
+      guard state.next < state.waiting.count, state.finishedAtTimer == nil else { return false }
       state.finishedAtTimer = state.finished
-      state.timerCount += 1
-      return state.timerCount
+      return true
     }
-    guard let number else { return }
-    let timer = callLater(patience, queue) { [self] in
+    guard isWanted else { return }
+    timer.schedule(after: patience) { [self] in
       let isStuck = state.withLock { state in
         defer { state.finishedAtTimer = nil }
         guard state.finishedAtTimer == state.finished, state.next < state.waiting.count,
@@ -120,12 +115,5 @@ package final class StartLimiter: Sendable {
       if isStuck { addWorker() }
       setTimer()
     }
-    let unwanted = state.withLock { state -> ScheduledTimer? in
-      // This timer may have fired already, and the next one may be set.
-      guard state.timerCount == number else { return timer }
-      defer { state.timer = timer }
-      return state.timer
-    }
-    withExtendedLifetime(unwanted) {}
   }
 }

@@ -1,3 +1,4 @@
+import DataSourceTesting
 import Dispatch
 import FileWatching
 import SwappablePrimitives
@@ -11,7 +12,8 @@ import Testing
 struct AdmissionTests {
   @Test func `all closures run, at most four at a time`() {
     // The timer never fires.
-    let limiter = StartLimiter { _, _, _ in ScheduledTimer {} }
+    let queue = DispatchQueue(label: "timer")
+    let limiter = StartLimiter(timer: QueueTimer(queue: queue, clock: AnyClock(ManualClock())))
     let (inside, most) = (Shared(0), Shared(0))
     let done = DispatchSemaphore(value: 0)
     for index in 0..<1_000 {
@@ -30,7 +32,7 @@ struct AdmissionTests {
   }
 
   @Test func `closures that wait for other closures do not block them`() {
-    let limiter = StartLimiter(callLater: WatchSystem.live.callLater)
+    let limiter = StartLimiter()
     let arrived = DispatchSemaphore(value: 0)
     let gate = Signpost()
     for index in 0..<64 {
@@ -44,10 +46,12 @@ struct AdmissionTests {
   }
 
   @Test func `no more closures than the limit run at the same time`() {
-    let fire = Shared<[@Sendable () -> Void]>([])
-    let limiter = StartLimiter(width: 2, limit: 3) { _, _, action in
-      fire.modify { $0.append(action) }
-      return ScheduledTimer {}
+    let (clock, queue) = (ManualClock(), DispatchQueue(label: "timer"))
+    let limiter = StartLimiter(
+      width: 2, limit: 3, timer: QueueTimer(queue: queue, clock: AnyClock(clock)))
+    func fire() {
+      clock.advance(by: .milliseconds(5))
+      queue.sync {}
     }
     let (arrived, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let inside = Shared(0)
@@ -61,16 +65,16 @@ struct AdmissionTests {
       }
     }
     // The timer fires again and again while no closure finishes.
-    for _ in 0..<8 { for action in fire.value { action() } }
+    for _ in 0..<8 { fire() }
     for _ in 0..<3 { #expect(arrived.wait(timeout: .now() + 50) == .success) }
-    for _ in 0..<8 { for action in fire.value { action() } }
+    for _ in 0..<8 { fire() }
     #expect(inside.value == 3)
     gate.open()
     for _ in 0..<8 { #expect(done.wait(timeout: .now() + 50) == .success) }
   }
 
   @Test func `a closure is released after its run`() {
-    let limiter = StartLimiter(callLater: WatchSystem.live.callLater)
+    let limiter = StartLimiter()
     let queue = DispatchQueue(label: "work")
     weak var weakToken: Token?
     do {

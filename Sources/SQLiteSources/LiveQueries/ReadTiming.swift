@@ -8,13 +8,11 @@ import SwappableSQLite3
 // each, they would use up the threads that the system has for queues.
 extension StartLimiter {
   /// The limit of the checks of all databases. A check takes some microseconds.
-  static let checks = StartLimiter(
-    width: 4, limit: 16, patience: .milliseconds(20), callLater: WatchSystem.live.callLater)
+  static let checks = StartLimiter(width: 4, limit: 16, patience: .milliseconds(20))
 
   /// The limit of the reads of all data sources. A read may run a slow query, and the closure that maps
   /// its rows.
-  static let reads = StartLimiter(
-    width: 8, limit: 64, patience: .milliseconds(20), callLater: WatchSystem.live.callLater)
+  static let reads = StartLimiter(width: 8, limit: 64, patience: .milliseconds(20))
 }
 
 extension QueueTimer {
