@@ -130,7 +130,8 @@ extension Array where Element: Comparable {
 
 extension Array {
   /// Returns the elements of this ascending list and of another one, ascending.
-  func merged(
+  @inlinable
+  package func merged(
     with other: [Element], by areInOrder: (Element, Element) -> Bool
   ) -> [Element] {
     if isEmpty { return other }

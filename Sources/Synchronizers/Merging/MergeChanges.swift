@@ -34,8 +34,7 @@ struct MergeChanges: Sendable {
     }
     var matches: [Match] = []
     var inserted: [Int] = []
-    var matchUpdates: [Changeset.Update] = []
-    var matchSources: [Int] = []
+    var matchUpdates: [(update: Changeset.Update, source: Int)] = []
     matches.reserveCapacity(order.entries.count)
     for (position, number) in order.entries.enumerated() {
       let entry = plan.entries[number]
@@ -46,46 +45,26 @@ struct MergeChanges: Sendable {
       }
       matches.append(Match(old: positions[number], new: position))
       if isNew(entry.content) {
-        matchUpdates.append(Changeset.Update(from: here, to: order.offset(at: position)))
-        matchSources.append(source(entry.content, there))
+        let update = Changeset.Update(from: here, to: order.offset(at: position))
+        matchUpdates.append((update, source(entry.content, there)))
       }
     }
 
-    var updates: [Changeset.Update] = []
-    var sources: [Int] = []
+    var updates: [(update: Changeset.Update, source: Int)] = []
     updates.reserveCapacity(plan.chainEdits.count)
-    sources.reserveCapacity(plan.chainEdits.count)
     var before = 0
     for edit in plan.chainEdits where isNew(edit.content) {
       while before < order.gaps.count, order.gaps[before] <= edit.rank { before += 1 }
       let (here, there) = offsets(edit.mine, edit.theirs)
-      updates.append(Changeset.Update(from: here, to: edit.rank + before))
-      sources.append(source(edit.content, there))
+      let update = Changeset.Update(from: here, to: edit.rank + before)
+      updates.append((update, source(edit.content, there)))
     }
 
     changeset = Changeset(
       unmatchedOld: rest.offsets, unmatchedNew: order.entries.indices.map(order.offset(at:)),
-      matches: matches, chainCount: plan.chainCount, updates: updates, matchUpdates: matchUpdates)
+      matches: matches, chainCount: plan.chainCount, updates: updates.map(\.update),
+      matchUpdates: matchUpdates.map(\.update))
     self.inserted = inserted
-    updated = MergeChanges.merging(updates, sources, matchUpdates, matchSources)
-  }
-
-  /// Merges the sources of two ascending lists of updates into one list.
-  private static func merging(
-    _ updates: [Changeset.Update], _ sources: [Int], _ others: [Changeset.Update],
-    _ otherSources: [Int]
-  ) -> [Int] {
-    if others.isEmpty { return sources }
-    var result: [Int] = []
-    result.reserveCapacity(sources.count + otherSources.count)
-    var next = 0
-    for (update, source) in zip(updates, sources) {
-      while next < others.count, others[next].to < update.to {
-        result.append(otherSources[next])
-        next += 1
-      }
-      result.append(source)
-    }
-    return result + otherSources[next...]
+    updated = updates.merged(with: matchUpdates) { $0.update.to < $1.update.to }.map(\.source)
   }
 }

@@ -44,31 +44,20 @@ struct MergePlan {
 
   /// The elements of one side outside the chain, by ascending offset.
   struct Rest {
-    private(set) var offsets: [Int] = []
+    let offsets: [Int]
     /// The entry of each element, or -1 if the element is deleted.
-    private(set) var entries: [Int] = []
+    let entries: [Int]
 
     /// Returns the number of chain elements before a position of `offsets`.
     func gap(of position: Int) -> Int { offsets[position] - position }
 
-    fileprivate mutating func append(_ offset: Int, _ entry: Int) {
-      offsets.append(offset)
-      entries.append(entry)
-    }
-
     /// Combines the elements that only the other side moved or deleted with this side's arrivals.
     fileprivate init(_ stayed: [(offset: Int, entry: Int)], _ arrivals: [Int], _ entries: [Int]) {
-      offsets.reserveCapacity(stayed.count + arrivals.count)
-      self.entries.reserveCapacity(stayed.count + arrivals.count)
-      var next = 0
-      for (arrival, entry) in zip(arrivals, entries) {
-        while next < stayed.count, stayed[next].offset < arrival {
-          append(stayed[next].offset, stayed[next].entry)
-          next += 1
-        }
-        append(arrival, entry)
+      let all = stayed.merged(with: zip(arrivals, entries).map { ($0, $1) }) {
+        $0.offset < $1.offset
       }
-      for (offset, entry) in stayed[next...] { append(offset, entry) }
+      offsets = all.map(\.offset)
+      self.entries = all.map(\.entry)
     }
   }
 
@@ -79,8 +68,8 @@ struct MergePlan {
 
   private(set) var chainEdits: [ChainEdit] = []
   private(set) var entries: [Entry] = []
-  private(set) var mineRest = Rest([], [], [])
-  private(set) var theirRest = Rest([], [], [])
+  let mineRest: Rest
+  let theirRest: Rest
   let chainCount: Int
 
   /// Decides about each element.

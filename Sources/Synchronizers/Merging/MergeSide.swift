@@ -22,54 +22,17 @@ struct MergeSide {
   let edits: [Changeset.Update]
 
   init(_ changes: Changeset) {
-    var arrivals: [Int] = []
-    var insertions: [Int] = []
-    var moved: [Departure] = []
-    arrivals.reserveCapacity(changes.insertions.count + changes.moves.count)
-    var move = 0
-    for insertion in changes.insertions + [Int.max] {
-      while move < changes.moves.count, changes.moves[move].to < insertion {
-        moved.append(Departure(base: changes.moves[move].from, arrival: arrivals.count))
-        arrivals.append(changes.moves[move].to)
-        move += 1
-      }
-      if insertion == .max { break }
-      insertions.append(arrivals.count)
-      arrivals.append(insertion)
-    }
-    moved.sort { $0.base < $1.base }
-    departures = MergeSide.merging(changes.deletions, moved)
+    let all = changes.insertions.map { (offset: $0, base: -1) }
+      .merged(with: changes.moves.map { ($0.to, $0.from) }) { $0.offset < $1.offset }
+    arrivals = all.map(\.offset)
+    insertions = all.indices.filter { all[$0].base < 0 }
+    let moved = all.indices.filter { all[$0].base >= 0 }
+      .map { Departure(base: all[$0].base, arrival: $0) }
+      .sorted { $0.base < $1.base }
+    departures = changes.deletions.map { Departure(base: $0, arrival: -1) }
+      .merged(with: moved) { $0.base < $1.base }
     insertedOffsets = changes.insertions
-    self.arrivals = arrivals
-    self.insertions = insertions
-    // Without moves, the updates are already in the order of the base.
-    edits = moved.isEmpty ? changes.updates : MergeSide.inOrderOfBase(changes.updates)
-  }
-
-  /// Merges deletions and moved elements into one list.
-  private static func merging(_ deletions: [Int], _ moved: [Departure]) -> [Departure] {
-    var departures: [Departure] = []
-    departures.reserveCapacity(deletions.count + moved.count)
-    var next = 0
-    for deletion in deletions {
-      while next < moved.count, moved[next].base < deletion {
-        departures.append(moved[next])
-        next += 1
-      }
-      departures.append(Departure(base: deletion, arrival: -1))
-    }
-    departures += moved[next...]
-    return departures
-  }
-
-  /// Returns updates by ascending offset in the base. Usually they are in this order already.
-  private static func inOrderOfBase(_ updates: [Changeset.Update]) -> [Changeset.Update] {
-    var last = -1
-    let isInOrder = updates.allSatisfy { update in
-      defer { last = update.from }
-      return update.from > last
-    }
-    return isInOrder ? updates : updates.sorted { $0.from < $1.from }
+    edits = changes.updates.sorted { $0.from < $1.from }
   }
 }
 
