@@ -58,15 +58,6 @@ package struct RowBatches<Row: SQLRow>: Sendable {
     (cells, bytes) = ([], [])
   }
 
-  /// The row, if there is only one.
-  package var onlyRow: Row {
-    precondition(count == 1, "there must be 1 row, but there are \(count)")
-    // A large row has ended its batch.
-    let batch =
-      batches.first ?? RowBatch(columns: columns, cells: cells, bytes: bytes, rowCount: 1)
-    return Row(batch: batch, start: 0)
-  }
-
   /// Passes each row to a closure, releases each batch after its last row, and leaves no rows.
   package mutating func consume<Failure: Error>(
     _ body: (_ row: Row) throws(Failure) -> Void

@@ -329,7 +329,9 @@ struct PostgresHostileServerTests {
     rows.cells = [.init(offset: 0, count: Int32(bytes.count))]
     rows.bytes = bytes
     rows.endRow()
-    let row = rows.onlyRow
+    var found: PostgresRow?
+    rows.consume { found = $0 }
+    let row = try #require(found)
     _ = (row[0], row.description, row.hashValue, row[0].parameterText)
     for read: (PostgresRow) throws -> Any? in [
       { try $0.value(at: 0, as: Int8?.self) }, { try $0.value(at: 0, as: Bool?.self) },

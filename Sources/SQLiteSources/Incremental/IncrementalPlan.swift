@@ -189,12 +189,9 @@ private struct IncrementalPlanner {
 
   private func strings(_ sql: String, _ arguments: SQLiteArguments) throws -> [String] {
     try database.withStatement(sql, arguments) { statement throws(SQLiteError) in
-      var found: [String] = []
-      while try statement.step() {
-        if case .text(let text) = statement.row()[0] { found.append(text) }
-      }
-      return found
+      try statement.rows()
     }
+    .compactMap { row in if case .text(let text) = row[0] { text } else { nil } }
   }
 
   private func tableName(_ name: String) throws -> String {
@@ -275,11 +272,8 @@ private struct IncrementalPlanner {
   private func program(of sql: String) throws -> [[SQLiteValue]] {
     try database.withStatement(
       "EXPLAIN " + sql, argumentsFrom: query.arguments, rowid: nil
-    ) { statement throws(SQLiteError) in
-      var steps: [[SQLiteValue]] = []
-      while try statement.step() { steps.append(statement.row().values) }
-      return steps
-    }
+    ) { statement throws(SQLiteError) in try statement.rows() }
+    .map(\.values)
   }
 
   /// Returns the column of the table by which a term orders the rows.

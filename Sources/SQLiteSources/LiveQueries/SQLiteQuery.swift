@@ -123,12 +123,7 @@ extension SQLiteQuery {
   private func plan(of sql: String, on database: SQLiteDatabase) throws(SQLiteError) -> [String] {
     try database.withStatement(
       "EXPLAIN QUERY PLAN " + sql, argumentsFrom: arguments, rowid: nil
-    ) { statement throws(SQLiteError) in
-      var lines: [String] = []
-      while try statement.step() {
-        if case .text(let line)? = statement.row().values.last { lines.append(line) }
-      }
-      return lines
-    }
+    ) { statement throws(SQLiteError) in try statement.rows() }
+    .compactMap { row in if case .text(let line)? = row.values.last { line } else { nil } }
   }
 }

@@ -1,5 +1,3 @@
-import SQLSources
-
 extension SQLiteConnection {
   /// Runs one statement and ignores its rows.
   ///
@@ -45,18 +43,7 @@ extension SQLiteConnection {
     try withDatabase { database throws(SQLiteError) in
       try database.withStatement(sql, arguments) { statement throws(SQLiteError) in
         try database.refuseIfMoved(statement)
-        var isRow = try statement.step()
-        // Read the columns after the first step: SQLite prepares the statement anew if the schema
-        // has changed.
-        var batches = RowBatches<SQLiteRow>(columns: statement.columns)
-        while isRow {
-          batches.append(statement)
-          isRow = try statement.step()
-        }
-        var rows: [SQLiteRow] = []
-        rows.reserveCapacity(batches.count)
-        batches.consume { rows.append($0) }
-        return rows
+        return try statement.rows()
       }
     }
   }

@@ -209,10 +209,9 @@ extension SQLiteDatabase {
     guard log == nil, let handles, let files = LogFiles(of: handles.file) else { return }
     // A database with a rollback journal may have the remains of a log.
     let mode = try? withStatement("PRAGMA journal_mode", []) {
-      statement throws(SQLiteError) -> SQLiteValue? in
-      try statement.step() ? statement.row().values.first : nil
+      statement throws(SQLiteError) in try statement.rows().first?.values
     }
-    guard mode == .text("wal") else { return }
+    guard mode == [.text("wal")] else { return }
     log = files
     handles.setLog(files, of: self)
   }

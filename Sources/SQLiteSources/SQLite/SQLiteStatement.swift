@@ -88,10 +88,20 @@ final class SQLiteStatement {
     sqlite3_clear_bindings(handle)
   }
 
-  func row() -> SQLiteRow {
-    var rows = RowBatches<SQLiteRow>(columns: columns)
-    rows.append(self)
-    return rows.onlyRow
+  /// Runs the statement and returns all its rows.
+  func rows() throws(SQLiteError) -> [SQLiteRow] {
+    var isRow = try step()
+    // Read the columns after the first step: SQLite prepares the statement anew if the schema has
+    // changed.
+    var batches = RowBatches<SQLiteRow>(columns: columns)
+    while isRow {
+      batches.append(self)
+      isRow = try step()
+    }
+    var rows: [SQLiteRow] = []
+    rows.reserveCapacity(batches.count)
+    batches.consume { rows.append($0) }
+    return rows
   }
 
   /// Returns a value of the current row, in SQLite's memory.
