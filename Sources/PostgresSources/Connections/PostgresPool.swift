@@ -94,27 +94,16 @@ public final class PostgresPool: Sendable {
 // MARK: - The pools of the process
 
 extension PostgresPool {
-  private struct Weak: Sendable {
-    weak let pool: PostgresPool?
-  }
-
-  /// The pools of data sources that were created with a connection string. Only its users keep a pool alive.
-  private static let pools = Locked<[ConnectionString: Weak]>([:])
+  /// The pools of data sources that were created with a connection string.
+  private static let pools = SharedObjects<ConnectionString, PostgresPool>()
 
   /// Returns the pool of all data sources with one connection string.
   static func shared(_ connectionString: ConnectionString) -> PostgresPool {
-    // Living pools are returned, because a pool must be released outside the lock.
-    let (pool, _) = pools.withLock { pools -> (PostgresPool, [ConnectionString: PostgresPool]) in
-      if let pool = pools[connectionString]?.pool { return (pool, [:]) }
-      var living = pools.compactMapValues { $0.pool }
-      let pool = PostgresPool(
+    pools.object(for: connectionString) {
+      PostgresPool(
         connectionString, options: PostgresOptions(), intervals: PostgresIntervals(),
         clock: .continuous)
-      living[connectionString] = pool
-      pools = living.mapValues { Weak(pool: $0) }
-      return (pool, living)
     }
-    return pool
   }
 }
 

@@ -239,46 +239,27 @@ extension ChangeMonitor {
     case memory(ObjectIdentifier)
   }
 
-  private struct Weak: Sendable {
-    weak let monitor: ChangeMonitor?
-  }
-
-  /// The databases that have a monitor. Only its users keep a monitor alive.
-  private static let monitors = Locked<[Key: Weak]>([:])
+  /// The databases that have a monitor.
+  private static let monitors = SharedObjects<Key, ChangeMonitor>()
 
   /// Returns the monitor of the database at an absolute path.
   static func shared(path: ByteString) -> ChangeMonitor {
-    shared(.path(path)) { ChangeMonitor(reader: DatabaseReader(path: path)) }
+    // Creating a monitor opens nothing.
+    monitors.object(for: .path(path)) { ChangeMonitor(reader: DatabaseReader(path: path)) }
   }
 
   /// Returns the monitor of a connection's database.
   static func shared(connection: SQLiteConnection) -> ChangeMonitor {
     if let path = connection.file { return shared(path: path) }
     // The monitor keeps the connection alive, so its object identifier stays unique.
-    return shared(.memory(ObjectIdentifier(connection))) {
+    return monitors.object(for: .memory(ObjectIdentifier(connection))) {
       ChangeMonitor(reader: DatabaseReader(memory: connection))
     }
   }
 
   /// Returns the monitor of a connection's database, if it is in use.
   static func existing(for connection: SQLiteConnection) -> ChangeMonitor? {
-    let key = connection.file.map(Key.path) ?? .memory(ObjectIdentifier(connection))
-    return monitors.withLock { $0[key]?.monitor }
-  }
-
-  private static func shared(_ key: Key, make: () -> ChangeMonitor) -> ChangeMonitor {
-    let (monitor, _) = monitors.withLock { monitors -> (ChangeMonitor, [Key: ChangeMonitor]) in
-      if let monitor = monitors[key]?.monitor { return (monitor, [:]) }
-      // Drop released monitors here, where the list grows. Return the others: this may be the last
-      // reference to one of them, and a monitor must be released outside the lock.
-      var living = monitors.compactMapValues { $0.monitor }
-      // Creating a monitor opens nothing.
-      let monitor = make()
-      living[key] = monitor
-      monitors = living.mapValues { Weak(monitor: $0) }
-      return (monitor, living)
-    }
-    return monitor
+    monitors[connection.file.map(Key.path) ?? .memory(ObjectIdentifier(connection))]
   }
 }
 

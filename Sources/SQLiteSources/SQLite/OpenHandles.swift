@@ -55,12 +55,8 @@ final class OpenHandles: Sendable {
     case closing
   }
 
-  private struct Weak: Sendable {
-    weak let handles: OpenHandles?
-  }
-
-  /// The paths that have open handles.
-  private static let paths = Locked<[ByteString: Weak]>([:])
+  /// The handles of each path.
+  private static let paths = SharedObjects<ByteString, OpenHandles>()
 
   /// The path of the database file, without symbolic links.
   let file: ByteString
@@ -70,21 +66,9 @@ final class OpenHandles: Sendable {
     self.file = file
   }
 
-  deinit {
-    OpenHandles.paths.withLock { paths in
-      // Another object may have taken the place.
-      if let weak = paths[file], weak.handles == nil { paths[file] = nil }
-    }
-  }
-
   /// Returns the handles on a path without symbolic links.
   static func at(_ file: ByteString) -> OpenHandles {
-    paths.withLock { paths in
-      if let handles = paths[file]?.handles { return handles }
-      let handles = OpenHandles(file: file)
-      paths[file] = Weak(handles: handles)
-      return handles
-    }
+    paths.object(for: file) { OpenHandles(file: file) }
   }
 
   /// Adds a handle that has not read its database.
