@@ -64,17 +64,25 @@ public final class SQLiteConnection: Sendable {
   }
 
   /// Opens the database at a path, which need not be UTF-8.
-  package init(
+  package convenience init(
     path: ByteString, access: Access, busyTimeout: Duration = .seconds(5)
   ) throws(SQLiteError) {
-    let absolute = try SQLiteConnection.absolutePath(path)
-    file = absolute
+    try self.init(
+      file: try SQLiteConnection.absolutePath(path), access: access, busyTimeout: busyTimeout)
+  }
+
+  private init(
+    file: ByteString?, access: Access, busyTimeout: Duration
+  ) throws(SQLiteError) {
+    self.file = file
     self.access = access
     let gate = ConnectionGate()
     self.gate = gate
     guarded = Guarded(
       database: try gate.withAccess { () throws(SQLiteError) in
-        try SQLiteDatabase(path: absolute, access: access, busyTimeout: busyTimeout, gate: gate)
+        try SQLiteDatabase(
+          path: file ?? SQLiteDatabase.memoryPath, access: access, busyTimeout: busyTimeout,
+          gate: gate)
       })
   }
 
@@ -82,11 +90,7 @@ public final class SQLiteConnection: Sendable {
   ///
   /// - Throws: A ``SQLiteError`` if there is not enough memory.
   public static func makeInMemory() throws(SQLiteError) -> SQLiteConnection {
-    let gate = ConnectionGate()
-    return SQLiteConnection(
-      inMemory: try SQLiteDatabase(
-        path: SQLiteDatabase.memoryPath, access: .create, busyTimeout: .zero, gate: gate),
-      gate: gate)
+    try SQLiteConnection(file: nil, access: .create, busyTimeout: .zero)
   }
 
   /// Checks a path and makes it absolute.
@@ -101,20 +105,11 @@ public final class SQLiteConnection: Sendable {
     return path.absolutePath
   }
 
-  private init(inMemory database: SQLiteDatabase, gate: ConnectionGate) {
-    file = nil
-    access = .create
-    self.gate = gate
-    guarded = Guarded(database: database)
-  }
-
   /// Closes the connection. Later calls throw.
   ///
   /// If you do not call this method, the release of the last reference closes the connection.
   public func close() {
-    _ = gate.enter()
-    defer { gate.leave() }
-    guarded.database.close()
+    gate.withAccess { guarded.database.close() }
   }
 
   /// Runs a closure with access to the database, and reports a commit afterward.
