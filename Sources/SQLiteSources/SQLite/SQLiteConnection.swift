@@ -183,48 +183,31 @@ extension SQLiteConnection {
   ) throws -> Result {
     try withAccess {
       let isNested = try withDatabase { $0.isInTransaction }
-      if isNested { return try savepoint(body) }
-      if access != .readOnly {
+      if !isNested, access != .readOnly {
         try withDatabase { database throws(SQLiteError) in try database.refuseIfMoved() }
       }
-      try execute("BEGIN \((access == .readOnly ? .deferred : kind).rawValue)")
+      // Savepoints with one name nest. Each statement refers to the innermost one.
+      let (begin, commit, rollback) =
+        isNested
+        ? ("SAVEPOINT swappable", "RELEASE swappable", "ROLLBACK TO swappable; RELEASE swappable")
+        : ("BEGIN \((access == .readOnly ? .deferred : kind).rawValue)", "COMMIT", "ROLLBACK")
+      try execute(begin)
       do {
         let result = try body()
-        try checkTransaction()
-        try execute("COMMIT")
+        guard try withDatabase({ $0.isInTransaction }) else {
+          throw SQLiteError(
+            .transaction, "the transaction ended before its body did", path: file,
+            help: "let the body throw if a statement fails, and do not run COMMIT or ROLLBACK in it"
+          )
+        }
+        try execute(commit)
         return result
       } catch {
         // SQLite may have rolled back by itself. If the rollback fails, the first error explains
         // more than the second.
-        if try withDatabase({ $0.isInTransaction }) { _ = try? execute("ROLLBACK") }
+        if try withDatabase({ $0.isInTransaction }) { try? executeScript(rollback) }
         throw error
       }
-    }
-  }
-
-  private func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
-    // Savepoints with one name nest. Each statement refers to the innermost one.
-    try execute("SAVEPOINT swappable")
-    do {
-      let result = try body()
-      try checkTransaction()
-      try execute("RELEASE swappable")
-      return result
-    } catch {
-      if try withDatabase({ $0.isInTransaction }) {
-        _ = try? execute("ROLLBACK TO swappable")
-        _ = try? execute("RELEASE swappable")
-      }
-      throw error
-    }
-  }
-
-  private func checkTransaction() throws(SQLiteError) {
-    try withDatabase { database throws(SQLiteError) in
-      guard !database.isInTransaction else { return }
-      throw SQLiteError(
-        .transaction, "the transaction ended before its body did", path: file,
-        help: "let the body throw if a statement fails, and do not run COMMIT or ROLLBACK in it")
     }
   }
 }
