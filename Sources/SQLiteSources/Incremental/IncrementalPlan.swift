@@ -92,13 +92,8 @@ extension RefetchReason {
 /// A plan needs rows with an INTEGER PRIMARY KEY. The result for a row must depend only on
 /// that row. A query that cannot be analyzed has no plan.
 private struct IncrementalPlanner {
-  private let query: SQLiteQuery
-  private let database: SQLiteDatabase
-
-  init(query: SQLiteQuery, database: SQLiteDatabase) {
-    self.query = query
-    self.database = database
-  }
+  let query: SQLiteQuery
+  let database: SQLiteDatabase
 
   func plan() throws -> IncrementalPlan {
     guard database.isPlain else {
@@ -242,7 +237,7 @@ private struct IncrementalPlanner {
     guard let reads = database.reads(of: sql) else {
       throw RefetchReason("its SQL cannot be analyzed", help: "write a plain SELECT")
     }
-    if let name = reads.functions.sorted().first(where: { !Self.isPure($0) }) {
+    if let name = reads.functions.sorted().first(where: { !Self.pureFunctions.contains($0) }) {
       throw RefetchReason(
         "it calls \(name)(), whose result may depend on more than the row",
         help: "call it in Swift, in the closure that maps rows")
@@ -348,14 +343,9 @@ private struct IncrementalPlanner {
     return number < 0 ? nil : number
   }
 
-  /// - Parameter name: The name in lower case.
-  private static func isPure(_ name: ByteString) -> Bool {
-    name.string.map(pureFunctions.contains) ?? false
-  }
-
   /// The functions of SQLite that depend on nothing but their arguments, in lower case. They exclude
   /// aggregates, and functions that depend on time, randomness, the connection or settings.
-  private static let pureFunctions: Set<String> = [
+  private static let pureFunctions: Set<ByteString> = [
     "->", "->>", "abs", "char", "coalesce", "concat", "concat_ws", "format", "glob", "hex", "if",
     "ifnull", "iif", "instr", "json", "json_array", "json_array_length", "json_extract",
     "json_object", "json_quote", "json_type", "json_valid", "length", "like", "likelihood",
