@@ -64,16 +64,11 @@ private struct RowContainer<Row: SQLRow, Key: CodingKey>: KeyedDecodingContainer
     try column(key).decode(type)
   }
   func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try column(key).decode(type) }
-  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try column(key).number() }
-  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try column(key).number() }
-  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try column(key).number() }
-  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try column(key).number() }
-  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try column(key).number() }
-  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try column(key).number() }
-  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try column(key).number() }
-  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try column(key).number() }
-  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try column(key).number() }
-  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try column(key).number() }
+  func decode<Number: FixedWidthInteger & Decodable>(
+    _ type: Number.Type, forKey key: Key
+  ) throws -> Number {
+    try column(key).decode(type)
+  }
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
     try column(key).decode(type)
@@ -121,23 +116,12 @@ private struct ColumnDecoder<Row: SQLRow>: Decoder, SingleValueDecodingContainer
   func decode(_ type: String.Type) throws -> String { try require(row[position].read(type)) }
   func decode(_ type: Double.Type) throws -> Double { try require(row[position].read(type)) }
   func decode(_ type: Float.Type) throws -> Float { try require(row[position].read(type)) }
-  func decode(_ type: Int.Type) throws -> Int { try number() }
-  func decode(_ type: Int8.Type) throws -> Int8 { try number() }
-  func decode(_ type: Int16.Type) throws -> Int16 { try number() }
-  func decode(_ type: Int32.Type) throws -> Int32 { try number() }
-  func decode(_ type: Int64.Type) throws -> Int64 { try number() }
-  func decode(_ type: UInt.Type) throws -> UInt { try number() }
-  func decode(_ type: UInt8.Type) throws -> UInt8 { try number() }
-  func decode(_ type: UInt16.Type) throws -> UInt16 { try number() }
-  func decode(_ type: UInt32.Type) throws -> UInt32 { try number() }
-  func decode(_ type: UInt64.Type) throws -> UInt64 { try number() }
+  func decode<Number: FixedWidthInteger & Decodable>(_ type: Number.Type) throws -> Number {
+    try require(row[position].read(type))
+  }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     try row[position].readStored(type) ?? Value(from: self)
-  }
-
-  func number<Number: FixedWidthInteger>() throws -> Number {
-    try require(row[position].read(Number.self))
   }
 
   func mismatch(_ wanted: String) -> Row.Failure {
