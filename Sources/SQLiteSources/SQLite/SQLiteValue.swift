@@ -144,37 +144,25 @@ extension Bool: SQLiteValueConvertible {
   }
 }
 
-extension Double: SQLiteValueConvertible {
-  /// The number as a REAL. NaN is stored as NULL.
-  @inlinable
-  public var sqliteValue: SQLiteValue { .real(self) }
-
-  /// Reads a REAL, or an INTEGER that a `Double` represents exactly.
-  @inlinable
-  public init?(sqliteValue: SQLiteValue) {
-    switch sqliteValue {
-    case .real(let value): self = value
-    case .integer(let value): self.init(exactly: value)
-    default: return nil
-    }
-  }
-}
-
-extension Float: SQLiteValueConvertible {
+extension SQLiteValueConvertible where Self: BinaryFloatingPoint {
   /// The number as a REAL. NaN is stored as NULL.
   @inlinable
   public var sqliteValue: SQLiteValue { .real(Double(self)) }
 
-  /// Reads a REAL, rounded to the nearest `Float`, or an INTEGER that a `Float` represents exactly.
+  /// Reads a REAL, rounded to the nearest number of the type, or an INTEGER that the type represents
+  /// exactly.
   @inlinable
   public init?(sqliteValue: SQLiteValue) {
     switch sqliteValue {
-    case .real(let value): self = Float(value)
+    case .real(let value): self = Self(value)
     case .integer(let value): self.init(exactly: value)
     default: return nil
     }
   }
 }
+
+extension Double: SQLiteValueConvertible {}
+extension Float: SQLiteValueConvertible {}
 
 extension String: SQLiteValueConvertible {
   /// The string as TEXT.
