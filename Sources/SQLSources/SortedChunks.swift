@@ -130,28 +130,9 @@ package struct SortedChunks<Entry: Sendable>: Sendable {
 }
 
 extension SortedChunks: Sequence {
-  @usableFromInline
-  package struct Iterator: IteratorProtocol {
-    @usableFromInline let chunks: [ContiguousArray<Entry>]
-    @usableFromInline var chunk = 0
-    @usableFromInline var offset = 0
-
-    @inlinable
-    init(chunks: [ContiguousArray<Entry>]) {
-      self.chunks = chunks
-    }
-
-    @inlinable
-    package mutating func next() -> Entry? {
-      guard chunk < chunks.count else { return nil }
-      defer {
-        offset += 1
-        if offset == chunks[chunk].count { (chunk, offset) = (chunk + 1, 0) }
-      }
-      return chunks[chunk][offset]
-    }
+  @inlinable package func makeIterator() -> FlattenSequence<[ContiguousArray<Entry>]>.Iterator {
+    chunks.joined().makeIterator()
   }
 
-  @inlinable package func makeIterator() -> Iterator { Iterator(chunks: chunks) }
   @inlinable package var underestimatedCount: Int { count }
 }
