@@ -83,11 +83,7 @@ public final class PostgresPool: Sendable {
 
   /// Closes all connections that are not in use. They open again when they are needed.
   public func closeIdleConnections() {
-    let connections = idleConnections.withLock { idle in
-      defer { idle = [] }
-      return idle
-    }
-    for connection in connections { connection.close() }
+    for connection in idleConnections.exchange([]) { connection.close() }
   }
 }
 

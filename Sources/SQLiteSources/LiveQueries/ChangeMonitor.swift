@@ -332,12 +332,7 @@ final class ReaderPool: Sendable {
 
   /// Closes the connections that are not in use.
   func releaseIdleReaders() {
-    // They are released outside the lock.
-    let readers = idle.withLock { idle in
-      defer { idle = [] }
-      return idle
-    }
-    withExtendedLifetime(readers) {}
+    _ = idle.exchange([])
   }
 
   /// Runs a closure with a reader that no other thread uses, and waits for a reader if many are in

@@ -60,11 +60,7 @@ where Item.DifferenceIdentifier: Sendable {
 
     /// Adds all pending items, with one write of the index.
     func addPendingItems() {
-      let items = pending.withLock { pending in
-        let items = pending
-        pending = []
-        return items
-      }
+      let items = pending.exchange([])
       guard !items.isEmpty else { return }
       let errors = contents.add(items.map(\.arrival))
       for (item, error) in zip(items, errors) {

@@ -76,12 +76,12 @@ public final class SQLiteSynchronizationStore<
   /// - Complexity: O(n) for n elements.
   public func load() async throws -> SynchronizationState<Element, Version>? {
     try await queue.run { [self] in
-      _ = exchange(nil)
+      _ = expectation.exchange(nil)
       return try failing {
         let session = try connection.transaction(.deferred) {
           try SessionTables(connection).load(name, as: StoredSession<Element, Version>.self)
         }
-        _ = exchange(Expectation(saves: [session?.save], session: session))
+        _ = expectation.exchange(Expectation(saves: [session?.save], session: session))
         return session?.state
       }
     }
@@ -98,7 +98,7 @@ public final class SQLiteSynchronizationStore<
 
   private func saveNow(_ state: SynchronizationState<Element, Version>) throws {
     // Take the session out of the lock, because its lists must be uniquely referenced.
-    let before = exchange(nil)
+    let before = expectation.exchange(nil)
     let save = Int64.random(in: .min ... .max)
     var mayHaveSaved = false
     do {
@@ -114,13 +114,11 @@ public final class SQLiteSynchronizationStore<
         }
         return try tables.write(state, over: session, of: name, as: save)
       }
-      _ = exchange(Expectation(saves: [save], session: session))
+      _ = expectation.exchange(Expectation(saves: [save], session: session))
     } catch {
-      var expectation = before
-      if mayHaveSaved {
-        expectation = Expectation(saves: (before?.saves ?? [nil]).union([save]), session: nil)
-      }
-      _ = exchange(expectation)
+      _ = expectation.exchange(
+        mayHaveSaved
+          ? Expectation(saves: (before?.saves ?? [nil]).union([save]), session: nil) : before)
       throw error
     }
   }
@@ -138,14 +136,6 @@ public final class SQLiteSynchronizationStore<
         .overtaken, "another store has saved or removed this session in the meantime",
         path: connection.path, place: "session \"\(name)\"",
         help: "use only one store at a time, and load the session again")
-    }
-  }
-
-  private func exchange(_ new: Expectation?) -> Expectation? {
-    expectation.withLock { expectation in
-      let old = expectation
-      expectation = new
-      return old
     }
   }
 

@@ -87,10 +87,7 @@ public final class CollectionStore<Item: Differentiable & Sendable>: OneWayStore
   }
 
   public func finish(_ list: [Item]?) async {
-    let run = run.withLock { run in
-      defer { run = Run() }
-      return run
-    }
+    let run = run.exchange(Run())
     self.list.edit { draft in
       draft.replace(
         with: merging(draft.snapshot, removed: run.removed, stored: run.stored, list: list))

@@ -162,19 +162,14 @@ final class OneWayCore: Sendable {
 
   func run() async throws -> Outcome {
     let record = OneWayRecord(progress)
-    self.record.withLock { $0 = record }
+    _ = self.record.exchange(record)
     await perform(options.value, record)
     if Task.isCancelled { throw record.cancellation }
     return try record.result.get()
   }
 
   func runDidEnd(_ result: Result<Outcome, any Error>) {
-    let record = self.record.withLock { record in
-      defer { record = nil }
-      return record
-    }
-    // Release the record outside the lock.
-    withExtendedLifetime(record) {}
+    _ = record.exchange(nil)
     lastOutcome.value = result.mapError(OneWayError.init(any:))
   }
 
