@@ -89,7 +89,7 @@ extension ByteString: CustomStringConvertible, ExpressibleByStringLiteral {
     return parts.map { part in
       switch part {
       case .text(let text): text
-      case .byte(let byte): "\\x" + String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+      case .byte(let byte): "\\x" + byte.hexadecimal
       }
     }
     .joined()

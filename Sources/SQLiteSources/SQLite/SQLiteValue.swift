@@ -77,7 +77,7 @@ extension SQLiteValue: CustomStringConvertible {
     case .text(let value):
       "'" + value.doubling("'") + "'"
     case .blob(let value):
-      "x'" + value.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "'"
+      "x'" + value.map(\.hexadecimal).joined() + "'"
     }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import SwappablePrimitives
 
 /// The items in the folder of a ``DirectoryStore``. One thread at a time may use them.
 ///
@@ -289,6 +290,6 @@ extension DirectoryContents {
     DirectoryIndex.Line(
       key: file.text,
       file: .init(
-        name: file.name, size: file.size, digest: Checksum.digits(file.digest), stamp: file.stamp))
+        name: file.name, size: file.size, digest: file.digest.hexadecimal, stamp: file.stamp))
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import SwappablePrimitives
 
 /// The index of a ``DirectoryStore``: a journal of JSON Lines that maps keys to files.
 ///
@@ -43,7 +44,7 @@ enum DirectoryIndex {
   static func encode(_ line: Line) throws(StoreError) -> [UInt8] {
     // The checksum covers the text after the opening brace.
     let body = try encodeJSON(line).dropFirst()
-    return Array(checkStart.utf8) + Array(Checksum.digits(Checksum.of(body)).utf8)
+    return Array(checkStart.utf8) + Array(Checksum.of(body).hexadecimal.utf8)
       + Array(checkEnd.utf8) + body + [UInt8(ascii: "\n")]
   }
 
@@ -90,7 +91,7 @@ enum DirectoryIndex {
     let rest = bytes.dropFirst(checkStart.utf8.count)
     let body = rest.dropFirst(16 + checkEnd.utf8.count)
     guard rest.dropFirst(16).starts(with: checkEnd.utf8),
-      rest.prefix(16).elementsEqual(Checksum.digits(Checksum.of(body)).utf8)
+      rest.prefix(16).elementsEqual(Checksum.of(body).hexadecimal.utf8)
     else { return nil }
     return try? decoder.decode(Line.self, from: Data([UInt8(ascii: "{")] + body))
   }

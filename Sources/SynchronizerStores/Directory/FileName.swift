@@ -1,4 +1,5 @@
 public import Diffing
+import SwappablePrimitives
 
 /// The file names of arbitrary keys.
 ///
@@ -21,7 +22,7 @@ enum FileName {
       return length <= keptLength
     }
     // `h` is not a hexadecimal digit, so no escaped key contains `=h`.
-    let long = kept.joined() + "=h" + Checksum.digits(hash)
+    let long = kept.joined() + "=h" + hash.hexadecimal
     return (0...).lazy.compactMap { number in
       switch number {
       case 0: fits ? (escaped.isEmpty ? "=" : escaped.joined()) : nil
@@ -53,7 +54,7 @@ enum FileName {
         ? last != dot && offset != key.count - 1
         // Programs would treat a name that begins with a dash as an option.
         : isPlain(byte) && !(offset == 0 && (byte == UInt8(ascii: "-") || isDevice))
-      parts.append(isKept ? String(UnicodeScalar(byte)) : "=" + hexadecimal(byte))
+      parts.append(isKept ? String(UnicodeScalar(byte)) : "=" + byte.hexadecimal)
       last = byte
     }
     return parts
@@ -66,10 +67,6 @@ enum FileName {
       true
     default: false
     }
-  }
-
-  private static func hexadecimal(_ byte: UInt8) -> String {
-    (byte < 16 ? "0" : "") + String(byte, radix: 16)
   }
 
   private static let devices: Set<String> = Set(

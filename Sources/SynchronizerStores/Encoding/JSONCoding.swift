@@ -49,10 +49,4 @@ struct Checksum: Sendable {
     sum.add(bytes)
     return sum.value
   }
-
-  /// Returns 16 hexadecimal digits in lower case.
-  static func digits(_ value: UInt64) -> String {
-    let text = String(value, radix: 16)
-    return String(repeating: "0", count: 16 - text.count) + text
-  }
 }

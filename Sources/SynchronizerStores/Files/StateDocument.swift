@@ -1,6 +1,7 @@
 import Diffing
 import Foundation
 import ObservableCollections
+import SwappablePrimitives
 import Synchronizers
 
 /// The JSON document of a state. The first line is a header with a checksum of the second line.
@@ -76,7 +77,7 @@ extension StateDocument {
         place: JSONCoding.place(of: error),
         help: "correct the encoding of its type; the saved state is unchanged", underlying: error)
     }
-    let check = Checksum.digits(Checksum.of(body))
+    let check = Checksum.of(body).hexadecimal
     return Array((Self.start + Self.version + check + Self.end).utf8) + body + Array("\n}\n".utf8)
   }
 
@@ -112,7 +113,7 @@ extension StateDocument {
     guard bytes.suffix(3).elementsEqual("\n}\n".utf8), !body.isEmpty else {
       throw damaged("the file is truncated", "byte \(bytes.count)")
     }
-    guard check.elementsEqual(Checksum.digits(Checksum.of(body)).utf8) else {
+    guard check.elementsEqual(Checksum.of(body).hexadecimal.utf8) else {
       throw damaged("the checksum of the saved state is wrong", "line 2")
     }
     do {

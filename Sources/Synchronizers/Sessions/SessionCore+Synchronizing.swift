@@ -1,6 +1,7 @@
 import Diffing
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 
 extension SessionCore {
   /// Synchronizes once, and publishes the result.
@@ -38,7 +39,8 @@ extension SessionCore {
 
       if let against = version, !merge.changesForTheirs.isEmpty {
         let push = PendingPush(
-          id: makePushIdentifier(), version: against, client: mine, merged: merged)
+          id: UInt128.random(in: 0 ... .max).hexadecimal, version: against, client: mine,
+          merged: merged)
         switch try await self.push(push, before: theirs) {
         case .accepted(let accepted):
           version = accepted
@@ -115,14 +117,5 @@ extension SessionCore {
         "a conflict has no decision: \(error); no edit is lost: synchronize again to be asked again",
         underlying: error)
     }
-  }
-
-  /// Returns 128 random bits as 32 hexadecimal digits.
-  private func makePushIdentifier() -> String {
-    let parts = [UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max)].map { part in
-      let text = String(part, radix: 16)
-      return String(repeating: "0", count: 16 - text.count) + text
-    }
-    return parts.joined()
   }
 }
