@@ -43,13 +43,14 @@ enum DirectoryIndex {
 
   static func encode(_ line: Line) throws(StoreError) -> [UInt8] {
     // The checksum covers the text after the opening brace.
-    let body = try encodeJSON(line).dropFirst()
+    let body = Array(try JSONCoding.encode(line, "a key or a stamp", path: nil)).dropFirst()
     return Array(checkStart.utf8) + Array(Checksum.of(body).hexadecimal.utf8)
       + Array(checkEnd.utf8) + body + [UInt8(ascii: "\n")]
   }
 
   static func encode(settled lines: [Line]) throws(StoreError) -> [UInt8] {
-    var bytes = try encodeJSON(Header(count: lines.count)) + [UInt8(ascii: "\n")]
+    var bytes = Array(try JSONCoding.encode(Header(count: lines.count), "the header", path: nil))
+    bytes.append(UInt8(ascii: "\n"))
     for line in lines { bytes += try encode(line) }
     return bytes
   }
@@ -58,9 +59,8 @@ enum DirectoryIndex {
     var contents = Contents()
     var parts = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     contents.isTorn = !parts.removeLast().isEmpty
-    let decoder = JSONCoding.decoder()
     guard let first = parts.first,
-      let header = try? decoder.decode(Header.self, from: Data(first)),
+      let header = try? JSONCoding.decoder.decode(Header.self, from: Data(first)),
       header.format == Header().format
     else {
       throw StoreError(
@@ -73,7 +73,7 @@ enum DirectoryIndex {
         path: path, place: "line 1", help: "use the newer program that wrote the index")
     }
     for (offset, part) in parts.dropFirst().enumerated() {
-      guard let line = decode(part, decoder) else {
+      guard let line = decode(part) else {
         contents.isDamaged = true
         continue
       }
@@ -86,23 +86,13 @@ enum DirectoryIndex {
   private static let checkStart = #"{"check":""#
   private static let checkEnd = #"","#
 
-  private static func decode(_ bytes: ArraySlice<UInt8>, _ decoder: JSONDecoder) -> Line? {
+  private static func decode(_ bytes: ArraySlice<UInt8>) -> Line? {
     guard bytes.starts(with: checkStart.utf8) else { return nil }
     let rest = bytes.dropFirst(checkStart.utf8.count)
     let body = rest.dropFirst(16 + checkEnd.utf8.count)
     guard rest.dropFirst(16).starts(with: checkEnd.utf8),
       rest.prefix(16).elementsEqual(Checksum.of(body).hexadecimal.utf8)
     else { return nil }
-    return try? decoder.decode(Line.self, from: Data([UInt8(ascii: "{")] + body))
-  }
-
-  private static func encodeJSON(_ value: some Encodable) throws(StoreError) -> [UInt8] {
-    do {
-      return Array(try JSONCoding.encoder().encode(value))
-    } catch {
-      throw StoreError(
-        .unencodable, "a key or a stamp cannot be encoded as JSON", path: nil,
-        help: "change the key or the stamp", underlying: error)
-    }
+    return try? JSONCoding.decoder.decode(Line.self, from: Data([UInt8(ascii: "{")] + body))
   }
 }

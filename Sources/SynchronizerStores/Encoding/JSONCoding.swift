@@ -2,20 +2,38 @@ import Foundation
 
 /// The JSON encoding of elements and versions in all stores.
 enum JSONCoding {
-  static func encoder() -> JSONEncoder {
+  private static let encoder = {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .withoutEscapingSlashes
     // A store must be able to save every number.
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
     return encoder
-  }
+  }()
 
-  static func decoder() -> JSONDecoder {
+  static let decoder = {
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(
       positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
     return decoder
+  }()
+
+  /// Encodes a value.
+  ///
+  /// - Parameters:
+  ///   - value: The value.
+  ///   - name: The name of the value for the error.
+  ///   - path: The path of the file or database for the error.
+  static func encode(
+    _ value: some Encodable, _ name: String, path: String?
+  ) throws(StoreError) -> Data {
+    do {
+      return try encoder.encode(value)
+    } catch {
+      throw StoreError(
+        .unencodable, "\(name) cannot be encoded as JSON", path: path, place: place(of: error),
+        help: "correct the encoding of its type; the saved state is unchanged", underlying: error)
+    }
   }
 
   /// Returns the place of an encoding or decoding error, such as `at lists[0][3].title`, or `nil`.

@@ -68,15 +68,7 @@ extension StateDocument {
 
   /// Returns the bytes of the file.
   func encoded(path: String) throws(StoreError) -> [UInt8] {
-    let body: Data
-    do {
-      body = try JSONCoding.encoder().encode(self)
-    } catch {
-      throw StoreError(
-        .unencodable, "an element cannot be encoded as JSON", path: path,
-        place: JSONCoding.place(of: error),
-        help: "correct the encoding of its type; the saved state is unchanged", underlying: error)
-    }
+    let body = try JSONCoding.encode(self, "an element", path: path)
     let check = Checksum.of(body).hexadecimal
     return Array((Self.start + Self.version + check + Self.end).utf8) + body + Array("\n}\n".utf8)
   }
@@ -117,7 +109,7 @@ extension StateDocument {
       throw damaged("the checksum of the saved state is wrong", "line 2")
     }
     do {
-      self = try JSONCoding.decoder().decode(Self.self, from: Data(body))
+      self = try JSONCoding.decoder.decode(Self.self, from: Data(body))
     } catch {
       throw StoreError(
         .undecodable, "the file has elements or a version of another type", path: path,

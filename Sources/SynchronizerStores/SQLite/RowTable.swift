@@ -9,7 +9,6 @@ struct RowTable<Element: Codable & Differentiable & Sendable> {
   let session: Int64
   /// The number of the list: 0 for the client, 1 for the shadow.
   let list: Int
-  let encoder = JSONCoding.encoder()
 
   private var table: String { SessionTables.elements }
 
@@ -87,44 +86,35 @@ struct RowTable<Element: Codable & Differentiable & Sendable> {
     return list
   }
 
-  private func encode(_ element: Element) throws -> String {
-    do {
-      return String(decoding: try encoder.encode(element), as: UTF8.self)
-    } catch {
-      throw StoreError(
-        .unencodable, "an element cannot be encoded as JSON", path: connection.path,
-        place: JSONCoding.place(of: error),
-        help: "correct the encoding of its type; the saved state is unchanged", underlying: error)
-    }
+  private func encode(_ element: Element) throws(StoreError) -> String {
+    String(
+      decoding: try JSONCoding.encode(element, "an element", path: connection.path), as: UTF8.self)
   }
 
   /// Decodes the elements of rows. It decodes 512 texts as one array, which is much faster.
   private func decode(
     _ texts: [String], of rows: [StoredRow]
   ) throws(StoreError) -> [Element] {
-    let decoder = JSONCoding.decoder()
     var elements: [Element] = []
     elements.reserveCapacity(texts.count)
     for start in stride(from: 0, to: texts.count, by: 512) {
       let part = start..<min(start + 512, texts.count)
       let text = "[" + texts[part].joined(separator: ",") + "]"
-      let decoded = try? decoder.decode([Element].self, from: Data(text.utf8))
+      let decoded = try? JSONCoding.decoder.decode([Element].self, from: Data(text.utf8))
       if let decoded, decoded.count == part.count {
         elements += decoded
       } else {
         for offset in part {
-          elements.append(try decode(texts[offset], of: rows[offset], decoder))
+          elements.append(try decode(texts[offset], of: rows[offset]))
         }
       }
     }
     return elements
   }
 
-  private func decode(
-    _ text: String, of row: StoredRow, _ decoder: JSONDecoder
-  ) throws(StoreError) -> Element {
+  private func decode(_ text: String, of row: StoredRow) throws(StoreError) -> Element {
     do {
-      return try decoder.decode(Element.self, from: Data(text.utf8))
+      return try JSONCoding.decoder.decode(Element.self, from: Data(text.utf8))
     } catch {
       throw StoreError(
         .undecodable, "the session has elements of another type", path: connection.path,

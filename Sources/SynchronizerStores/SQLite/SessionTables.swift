@@ -60,7 +60,7 @@ struct SessionTables {
     }
     let header: SessionHeader<Version>
     do {
-      header = try JSONCoding.decoder().decode(
+      header = try JSONCoding.decoder.decode(
         SessionHeader<Version>.self, from: Data(text.utf8))
     } catch {
       throw StoreError(
@@ -137,14 +137,8 @@ struct SessionTables {
     let header = SessionHeader(
       version: session.version, push: session.push,
       checks: [ListCheck(session.client.rows), ListCheck(session.shadow.rows)])
-    let text: String
-    do {
-      text = String(decoding: try JSONCoding.encoder().encode(header), as: UTF8.self)
-    } catch {
-      throw StoreError(
-        .unencodable, "the version cannot be encoded as JSON", path: connection.path,
-        help: "correct the encoding of its type; the saved state is unchanged", underlying: error)
-    }
+    let text = String(
+      decoding: try JSONCoding.encode(header, "the version", path: connection.path), as: UTF8.self)
     try connection.execute(
       "UPDATE \(Self.sessions) SET save = ?, header = ?, header_check = ? WHERE id = ?",
       [session.save, text, Int64(bitPattern: Checksum.of(text.utf8)), session.id])
