@@ -14,6 +14,8 @@ final class RunQueue<Outcome: Sendable>: Sendable {
   private struct Caller {
     let id: Int
     let answer: Answer
+    /// A Boolean value that indicates whether its run was canceled. It is answered next.
+    var isCancelled = false
   }
 
   private enum Phase {
@@ -27,14 +29,18 @@ final class RunQueue<Outcome: Sendable>: Sendable {
   private struct State {
     var phase = Phase.idle
     var lastID = 0
-    /// The callers that wait for the last run.
+    /// The callers that wait, in the order of their requests. Canceled ones precede the others.
     var callers: [Caller] = []
-    /// The callers whose run was canceled. They are answered next.
-    var cancelled: [Caller] = []
     /// A Boolean value that indicates whether one more run follows, even without callers.
     var isRequestedAgain = false
     var task: Task<Result<Outcome, any Error>, Never>?
     var isCancelled = false
+
+    /// Removes the canceled callers, and returns them.
+    mutating func takeCancelled() -> [Caller] {
+      defer { callers.removeAll { $0.isCancelled } }
+      return callers.filter { $0.isCancelled }
+    }
   }
 
   private let state = Locked(State())
@@ -99,8 +105,7 @@ final class RunQueue<Outcome: Sendable>: Sendable {
   func cancel() {
     let task = state.withLock { state -> Task<Result<Outcome, any Error>, Never>? in
       guard state.phase != .idle else { return nil }
-      state.cancelled += state.callers
-      state.callers = []
+      for index in state.callers.indices { state.callers[index].isCancelled = true }
       state.isRequestedAgain = false
       // While callers are answered, no run is active, and the next one has not begun.
       guard state.phase == .running else { return nil }
@@ -135,13 +140,7 @@ final class RunQueue<Outcome: Sendable>: Sendable {
   /// Removes a caller whose task was canceled, and answers it.
   private func leave(_ id: Int) {
     let caller = state.withLock { state -> Caller? in
-      if let index = state.callers.firstIndex(where: { $0.id == id }) {
-        return state.callers.remove(at: index)
-      }
-      if let index = state.cancelled.firstIndex(where: { $0.id == id }) {
-        return state.cancelled.remove(at: index)
-      }
-      return nil
+      state.callers.firstIndex { $0.id == id }.map { state.callers.remove(at: $0) }
     }
     caller?.answer(.failure(CancellationError()))
   }
@@ -152,8 +151,7 @@ final class RunQueue<Outcome: Sendable>: Sendable {
       let end = endRun()
       let outcome = end.wasCancelled ? .failure(cancellation()) : result
       runDidEnd(outcome)
-      for caller in end.cancelled { caller.answer(outcome) }
-      for caller in end.callers { caller.answer(result) }
+      for caller in end.callers { caller.answer(caller.isCancelled ? outcome : result) }
       guard end.isLast else { continue }
       answerCancelled()
       statusDidChange(false)
@@ -187,22 +185,14 @@ final class RunQueue<Outcome: Sendable>: Sendable {
   /// Updates the state at the end of a run, and returns the callers to answer.
   ///
   /// If another run follows at once, `isLast` is false.
-  private func endRun() -> (
-    wasCancelled: Bool, cancelled: [Caller], callers: [Caller], isLast: Bool
-  ) {
+  private func endRun() -> (wasCancelled: Bool, callers: [Caller], isLast: Bool) {
     let (end, task) = state.withLock { state in
-      let (wasCancelled, cancelled, task) = (state.isCancelled, state.cancelled, state.task)
-      state.isCancelled = false
-      state.cancelled = []
-      state.task = nil
+      defer { (state.isCancelled, state.isRequestedAgain, state.task) = (false, false, nil) }
       guard !state.isRequestedAgain else {
-        state.isRequestedAgain = false
-        return ((wasCancelled, cancelled, [Caller](), false), task)
+        return ((state.isCancelled, state.takeCancelled(), false), state.task)
       }
-      state.phase = .answering
-      let callers = state.callers
-      state.callers = []
-      return ((wasCancelled, cancelled, callers, true), task)
+      defer { (state.phase, state.callers) = (.answering, []) }
+      return ((state.isCancelled, state.callers, true), state.task)
     }
     // Release the result of the task outside the lock.
     withExtendedLifetime(task) {}
@@ -211,11 +201,7 @@ final class RunQueue<Outcome: Sendable>: Sendable {
 
   /// Answers the callers whose run was canceled before it began.
   private func answerCancelled() {
-    let cancelled = state.withLock { state in
-      let cancelled = state.cancelled
-      state.cancelled = []
-      return cancelled
-    }
+    let cancelled = state.withLock { $0.takeCancelled() }
     guard !cancelled.isEmpty else { return }
     let error = cancellation()
     for caller in cancelled { caller.answer(.failure(error)) }
@@ -228,7 +214,7 @@ final class RunQueue<Outcome: Sendable>: Sendable {
   /// Decides about the next step, and makes the queue idle if nothing is left to do.
   private func nextStep() -> Step {
     state.withLock { state in
-      if !state.cancelled.isEmpty { return .answer }
+      if state.callers.contains(where: \.isCancelled) { return .answer }
       state.phase = state.isRequestedAgain ? .running : .idle
       defer { state.isRequestedAgain = false }
       return state.isRequestedAgain ? .run : .stop

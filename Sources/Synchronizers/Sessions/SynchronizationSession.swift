@@ -197,8 +197,7 @@ public final class SynchronizationSession<Remote: SynchronizationRemote>: Sendab
   ///   `CancellationError` if the calling task was canceled; the synchronization continues.
   @discardableResult
   public func synchronize() async throws -> Outcome {
-    try Task.checkCancellation()
-    return try await queue.request()
+    try await queue.request()
   }
 
   /// Cancels the running synchronization and the one that was to follow.
