@@ -9,6 +9,7 @@ let settings: [SwiftSetting] =
     .enableUpcomingFeature("MemberImportVisibility"),
   ]
   + (Context.environment["SWAPPABLE_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
+  + (Context.environment["SWAPPABLE_SCHEDULES"] == nil ? [] : [.define("SWAPPABLE_SCHEDULES")])
 
 func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: settings)
@@ -300,4 +301,18 @@ if Context.environment["SWAPPABLE_SANITIZED"] != nil {
     ].contains($0.name)
       || $0.type == .executable && $0.name != "TestHelper"
   }
+}
+
+// Tests of schedules need a build of their own, in which each synchronization step asks a scheduler.
+if Context.environment["SWAPPABLE_SCHEDULES"] != nil {
+  package.products = []
+  package.targets.removeAll { $0.type == .executable || $0.type == .test }
+  package.targets.removeAll { ["DemoSupport"].contains($0.name) }
+  package.targets.append(
+    tests(
+      "ScheduleTests",
+      [
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
+        "SwappableSources", "RemoteSources", "DataSourceTesting", "TestSupport",
+      ]))
 }

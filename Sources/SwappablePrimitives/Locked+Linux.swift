@@ -1,4 +1,4 @@
-#if !canImport(Darwin)
+#if !canImport(Darwin) && !SWAPPABLE_SCHEDULES
   public import Glibc
 
   /// A value guarded by a mutual exclusion lock.

@@ -29,7 +29,7 @@ package final class RecursiveGate: Sendable {
   @usableFromInline
   package func enter(as thread: ThreadID) {
     if tryEnter(as: thread) { return }
-    let semaphore = DispatchSemaphore(value: 0)
+    let semaphore = Semaphore(value: 0)
     while true {
       let entered = Self.registry.withLock { registry in
         if tryEnter(as: thread) { return true }
@@ -50,6 +50,7 @@ package final class RecursiveGate: Sendable {
   /// Leaves, and wakes the thread that has waited longest.
   @usableFromInline
   package func leave(as thread: ThreadID) {
+    schedulePoint()
     let left = owner.compareExchange(
       expected: thread.raw, desired: 0, successOrdering: .releasing, failureOrdering: .relaxed)
     if left.exchanged { return }
@@ -67,6 +68,7 @@ package final class RecursiveGate: Sendable {
   /// - Returns: `true` if this thread is inside now; otherwise, `false`.
   @usableFromInline
   package func tryEnter(as thread: ThreadID) -> Bool {
+    schedulePoint()
     let seen = owner.load(ordering: .relaxed)
     guard seen & ~Self.waitingBit == 0 else { return false }
     return owner.compareExchange(
@@ -85,7 +87,7 @@ private struct GateRegistry: Sendable {
   struct Waiter: Sendable {
     let thread: ThreadID
     let gate: RecursiveGate
-    let semaphore: DispatchSemaphore
+    let semaphore: Semaphore
   }
 
   private var waiters: [Waiter] = []
@@ -95,12 +97,12 @@ private struct GateRegistry: Sendable {
   }
 
   mutating func wait(
-    _ thread: ThreadID, at gate: RecursiveGate, _ semaphore: DispatchSemaphore
+    _ thread: ThreadID, at gate: RecursiveGate, _ semaphore: Semaphore
   ) {
     waiters.append(Waiter(thread: thread, gate: gate, semaphore: semaphore))
   }
 
-  mutating func takeFirstWaiter(at gate: RecursiveGate) -> DispatchSemaphore? {
+  mutating func takeFirstWaiter(at gate: RecursiveGate) -> Semaphore? {
     guard let index = waiters.firstIndex(where: { $0.gate === gate }) else { return nil }
     return waiters.remove(at: index).semaphore
   }

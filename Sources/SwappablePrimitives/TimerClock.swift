@@ -28,6 +28,7 @@ package final class ScheduledTimer: Sendable {
 
   /// Cancels the call. A call that has already begun runs to its end.
   package func cancel() {
+    schedulePoint()
     if isPending.exchange(false, ordering: .relaxed) { cancellation() }
   }
 }
@@ -63,7 +64,8 @@ private final class CallClaim: Sendable {
   private let isOpen = Atomic<Bool>(true)
 
   func take() -> Bool {
-    isOpen.exchange(false, ordering: .relaxed)
+    schedulePoint()
+    return isOpen.exchange(false, ordering: .relaxed)
   }
 }
 

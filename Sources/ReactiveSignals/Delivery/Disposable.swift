@@ -54,6 +54,7 @@ public final class Disposable: @unchecked Sendable {
   /// Values captured by the observer are released when the current propagation pass ends, at the
   /// latest.
   public func dispose() {
+    schedulePoint()
     guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
     let (closure, waiting, kept) = (self.closure, self.waiting, self.kept)
     self.closure = nil

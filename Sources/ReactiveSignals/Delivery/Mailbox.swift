@@ -118,7 +118,7 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
     var isScheduled = false
     var caller: ThreadID?
     /// The threads that wait for the call in progress.
-    var callWaiters: [DispatchSemaphore] = []
+    var callWaiters: [Semaphore] = []
     /// The number of events posted so far. `delivered` is the number of these that were delivered,
     /// merged or not.
     var posted: UInt64 = 0
@@ -143,7 +143,10 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
   }
 
   /// A Boolean value that indicates whether the observer was disposed of, and is not called again.
-  package var isOver: Bool { isClosed.load(ordering: .acquiring) }
+  package var isOver: Bool {
+    schedulePoint()
+    return isClosed.load(ordering: .acquiring)
+  }
 
   /// Adds an event. This method never blocks.
   package func post(_ event: Event) {
@@ -220,6 +223,7 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
   }
 
   package func close() {
+    schedulePoint()
     isClosed.store(true, ordering: .releasing)
     let dropped = state.withLock { state in
       let dropped = (state.waiting.takeAll(), state.settling)
@@ -236,9 +240,9 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
 
   package func waitForCall() {
     let thread = ThreadID.current
-    let semaphore = state.withLock { state -> DispatchSemaphore? in
+    let semaphore = state.withLock { state -> Semaphore? in
       guard let caller = state.caller, caller != thread else { return nil }
-      let semaphore = DispatchSemaphore(value: 0)
+      let semaphore = Semaphore(value: 0)
       state.callWaiters.append(semaphore)
       return semaphore
     }

@@ -1,4 +1,5 @@
 import Observation
+import SwappablePrimitives
 import Synchronization
 
 /// Reports reads and changes of a value to the Observation framework.
@@ -34,7 +35,8 @@ package struct ObservationTracker: ~Copyable, Sendable {
   }
 
   private var known: Unmanaged<TrackedContents>? {
-    UnsafeRawPointer(bitPattern: address.load(ordering: .acquiring)).map { .fromOpaque($0) }
+    schedulePoint()
+    return UnsafeRawPointer(bitPattern: address.load(ordering: .acquiring)).map { .fromOpaque($0) }
   }
 
   private borrowing func begin() -> Unmanaged<TrackedContents> {

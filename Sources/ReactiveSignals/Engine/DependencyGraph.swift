@@ -81,6 +81,7 @@ package enum DependencyGraph {
 
   /// Tells waiting domains to recheck their tickets, because a root has begun to follow other nodes.
   static func notifyChange(of domain: Domain) {
+    schedulePoint()
     changes.add(1, ordering: .sequentiallyConsistent)
     for other in waiting.withLock({ $0 }) where other === domain || isUpstream(domain, of: other) {
       other.recheckTickets()
@@ -159,6 +160,7 @@ package enum DependencyGraph {
 
   /// The domains upstream of a domain. They are searched again only after the graph has changed.
   private static func domainsUpstream(of domain: Domain) -> Set<ObjectIdentifier> {
+    schedulePoint()
     let present = changes.load(ordering: .sequentiallyConsistent)
     let (externalInputs, known) = domain.lock.withLock { state in
       state.upstream.changes == present ? ([], state.upstream.domains) : (state.externalInputs, nil)

@@ -145,7 +145,7 @@ package final class Domain: @unchecked Sendable {
 
   /// Waits until everything committed so far has reached the immediate observers.
   package func waitUntilDelivered() {
-    let semaphore = DispatchSemaphore(value: 0)
+    let semaphore = Semaphore(value: 0)
     callWhenDelivered { semaphore.signal() }
     semaphore.wait()
   }
@@ -164,7 +164,7 @@ package final class Domain: @unchecked Sendable {
 
   /// Waits for the end of the pass that another thread is running.
   package func waitForPassInProgress() {
-    let (thread, semaphore) = (ThreadID.current, DispatchSemaphore(value: 0))
+    let (thread, semaphore) = (ThreadID.current, Semaphore(value: 0))
     let waits = lock.withLock { state in
       guard state.passesBegun > state.passesEnded, state.deliveringThread != thread else {
         return false

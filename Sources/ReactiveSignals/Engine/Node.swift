@@ -437,6 +437,7 @@ package final class Node: @unchecked Sendable {
 
   /// Starts this node and everything upstream of it that waits for its first observer.
   package func start() {
+    schedulePoint()
     if isStarted.exchange(true, ordering: .relaxed) { return }
     var open = [self]
     while let node = open.popLast() {

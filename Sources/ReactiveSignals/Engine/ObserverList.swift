@@ -260,10 +260,14 @@ package final class Observation: @unchecked Sendable {
     isHeld ? ObserverList.Reference(self, in: list) : nil
   }
 
-  fileprivate var isDisposed: Bool { liveFrom.load(ordering: .acquiring) == Self.disposed }
+  fileprivate var isDisposed: Bool {
+    schedulePoint()
+    return liveFrom.load(ordering: .acquiring) == Self.disposed
+  }
 
   fileprivate func isLive(in pass: UInt64) -> Bool {
-    liveFrom.load(ordering: .acquiring) <= pass
+    schedulePoint()
+    return liveFrom.load(ordering: .acquiring) <= pass
   }
 
   /// Lets the observation receive passes from a number on, under the lock.

@@ -49,7 +49,8 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
 
   /// The current value, read without observation tracking.
   var newest: Value {
-    hasDraft.load(ordering: .relaxed) ? draftOrCurrent() : current
+    schedulePoint()
+    return hasDraft.load(ordering: .relaxed) ? draftOrCurrent() : current
   }
 
   // Not inlined: looking up the type of an optional takes longer than a read.

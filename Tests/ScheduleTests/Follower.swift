@@ -1,0 +1,72 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import SwappablePrimitives
+
+/// An observer of a list that checks each event against the contract (E1 to E5, C1 to C5), and that no two calls overlap
+/// (T3).
+final class Follower<Element: Differentiable & Equatable & Sendable>: @unchecked Sendable {
+  // Sendable: of the threads of a scenario, one runs at a time.
+  let scenario: Scenario
+  private let recorder = RecordingObserver<Element>()
+  private var isInside = false
+  private var isDisposed = false
+  private var observation: Disposable?
+  /// The contents of each event, in order.
+  private(set) var seen: [[Element]] = []
+
+  init(_ scenario: Scenario) { self.scenario = scenario }
+
+  /// Begins to follow a source. The first event arrives before this method returns.
+  func follow(
+    _ source: any DataSource<Element>, then body: @escaping @Sendable ([Element]) -> Void = { _ in }
+  ) {
+    let observation = source.observe { [self] event in receive(event, then: body) }
+    scenario.expect(!seen.isEmpty || isDisposed, "E1: no event before observe returns")
+    self.observation = observation
+    if isDisposed { observation.dispose() }
+  }
+
+  /// Begins to follow a source on a queue.
+  func follow(
+    _ source: any DataSource<Element>, on queue: ScheduledQueue, policy: DeliveryPolicy
+  ) {
+    observation = source.observe(on: Scheduler { queue.async($0) }, policy: policy) { [self] in
+      receive($0) { _ in }
+    }
+  }
+
+  private func receive(_ event: CollectionEvent<Element>, then body: ([Element]) -> Void) {
+    scenario.expect(!isInside, "T3: an observer is called concurrently with itself")
+    scenario.expect(!isDisposed, "T6: a call begins after dispose has returned")
+    isInside = true
+    schedulePoint()
+    withoutSteps {
+      recorder.receive(event)
+      seen.append(Array(event.snapshot))
+    }
+    isInside = false
+    body(seen[seen.count - 1])
+  }
+
+  /// Ends the observation. No call begins afterward.
+  func dispose() {
+    observation?.dispose()
+    isDisposed = true
+  }
+
+  /// Ends the observation. No call is in progress afterward.
+  func disposeAndWait() {
+    observation?.disposeAndWait()
+    scenario.expect(!isInside, "T6: a call is in progress after disposeAndWait has returned")
+    isDisposed = true
+  }
+
+  /// Checks all events, and that they lead to the contents of the source.
+  func check(against source: any DataSource<Element>) throws {
+    try withoutSteps {
+      if isDisposed { try recorder.check() } else { try recorder.check(against: source) }
+    }
+  }
+}
