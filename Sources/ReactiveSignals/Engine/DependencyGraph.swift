@@ -14,21 +14,26 @@ package final class ExternalInputs: @unchecked Sendable {
   /// are connected forever, the connected roots, and the inputs of the other connected nodes.
   ///
   /// If many nodes are connected, such as the groups of a list, most of them are often derived from the same few.
-  private var origins: [ObjectIdentifier: (node: Node, count: Int)] = [:]
+  private var origins: [ObjectIdentifier: (node: Node, count: Int, number: Int)] = [:]
+  /// The number of the latest origin, so that each search has the same order.
+  private var lastOrigin = 0
 
   package init(_ sources: [Node] = []) {
     // Not their inputs, which are released when a signal has ended.
     connections = sources.map { ($0, [$0]) }
-    for source in sources { origins[ObjectIdentifier(source)] = (source, 1) }
+    for source in sources { addOrigin(source) }
   }
 
   /// Adds a connection, under the lock.
   fileprivate func connect(_ source: Node) {
     let connection = (node: source, origins: source.origins)
     connections.append(connection)
-    for node in connection.origins {
-      origins[ObjectIdentifier(node), default: (node, 0)].count += 1
-    }
+    for node in connection.origins { addOrigin(node) }
+  }
+
+  private func addOrigin(_ node: Node) {
+    lastOrigin += 1
+    origins[ObjectIdentifier(node), default: (node, 0, lastOrigin)].count += 1
   }
 
   /// Removes a connection, under the lock.
@@ -48,7 +53,9 @@ package final class ExternalInputs: @unchecked Sendable {
   /// The number of nodes from which a search continues. For tests.
   package var originCount: Int { DependencyGraph.lock.withLock { _ in origins.count } }
 
-  fileprivate var originsUnderLock: [Node] { origins.values.map(\.node) }
+  fileprivate var originsUnderLock: [Node] {
+    origins.values.sorted { $0.number < $1.number }.map(\.node)
+  }
 
   /// The nodes that currently enter here.
   var sources: [Node] { DependencyGraph.lock.withLock { _ in connections.map(\.node) } }
