@@ -151,13 +151,10 @@ struct Explorer {
   /// Each thread has a random priority, and the one with the highest goes on. At `depth` - 1 random decisions, the
   /// thread that runs gets the lowest one. A fault that needs `depth` steps in a certain order is found by a run with a
   /// probability of at least 1 / (*n* · *k*^(`depth` - 1)), for *n* threads and *k* steps (Burckhardt et al., 2010).
-  func random(
-    _ count: Int, depth: Int = 3, seed: UInt64, seconds: Double = .infinity
-  ) -> Outcome {
+  func random(_ count: Int, depth: Int = 3, seed: UInt64) -> Outcome {
     var outcome = Outcome()
     var random = SeededGenerator(seed: seed)
     var length = run { _, last, possible in Self.next(last, possible) }.decisions.count
-    let end = processorTime() + seconds
     while outcome.schedules < count {
       var priorities = (0..<26).map { _ in Int.random(in: depth..<1_000_000, using: &random) }
       let changes = (1..<max(depth, 1)).map { _ in Int.random(in: 0..<max(length, 1), using: &random) }
@@ -171,10 +168,6 @@ struct Explorer {
       length = max(length, scheduler.decisions.count)
       if let failure = scheduler.failure {
         outcome.failure = (failure, Schedule(scheduler.decisions.map(\.chosen)))
-        break
-      }
-      if processorTime() > end {
-        outcome.isCut = true
         break
       }
     }
@@ -212,10 +205,14 @@ struct Explorer {
     CrashReport.scheduler = scheduler
     scheduler.run()
     CrashReport.scheduler = nil
-    if scheduler.failure != nil { return scheduler }
-    for check in declared.checks {
-      do { try check() } catch { scheduler.fail("\(error)") }
+    if scheduler.failure == nil {
+      for check in declared.checks {
+        do { try check() } catch { scheduler.fail("\(error)") }
+      }
+      // Their closures hold the scenario.
+      scheduler.removeThreads()
     }
+    declared.checks = []
     return scheduler
   }
 
@@ -267,8 +264,8 @@ struct Explorer {
 /// Runs a scenario under every schedule up to a number of preemptions, and reports the first failure.
 ///
 /// With `SWAPPABLE_SCHEDULE`, runs the schedule that a failure has printed, and prints each step. With `SWAPPABLE_LONG=1`,
-/// goes on with the next bound for as many seconds of processor time as `SWAPPABLE_SECONDS` says, and with random
-/// schedules for as many.
+/// goes on with the next bound for as many seconds of processor time as `SWAPPABLE_SECONDS` says, and with as many random
+/// schedules as `SWAPPABLE_RANDOM` says.
 func explore(
   preemptions: Int, _ name: String = #function,
   sourceLocation: SourceLocation = #_sourceLocation, _ scenario: @escaping (Scenario) -> Void
@@ -278,8 +275,8 @@ func explore(
   func report(_ outcome: Outcome, _ kind: String, _ seconds: Double) -> Bool {
     let end = outcome.isCut ? ", and the time was up" : ""
     print(
-      "schedules: \(name): \(kind), \(outcome.schedules) schedules of up to \(outcome.decisions) "
-        + "decisions, \(String(format: "%.1f", seconds)) s\(end)")
+      "schedules: \(name.replacing("()", with: "")): \(kind), \(outcome.schedules) schedules "
+        + "of up to \(outcome.decisions) decisions, \(String(format: "%.1f", seconds)) s\(end)")
     guard let (message, schedule) = outcome.failure else { return true }
     Issue.record(
       "\(message)\nSWAPPABLE_SCHEDULE=\(schedule), schedule \(outcome.schedules) of \(kind)",
@@ -301,15 +298,14 @@ func explore(
   }
   guard timed("bound \(preemptions)", { explorer.all(preemptions: preemptions) }) else { return }
   if !TestRun.isLong { return }
-  let seconds = environment["SWAPPABLE_SECONDS"].flatMap(Double.init) ?? 180
+  let seconds = environment["SWAPPABLE_SECONDS"].flatMap(Double.init) ?? 120
+  let count = environment["SWAPPABLE_RANDOM"].flatMap(Int.init) ?? 300_000
   let next = preemptions + 1
   guard timed("bound \(next)", { explorer.all(preemptions: next, seconds: seconds) }) else {
     return
   }
   let seed = TestRun.seed ?? 1
-  _ = timed("random from seed \(seed)") {
-    explorer.random(.max, seed: seed, seconds: seconds)
-  }
+  _ = timed("random from seed \(seed)") { explorer.random(count, seed: seed) }
 }
 
 /// The processor time of this process in seconds.

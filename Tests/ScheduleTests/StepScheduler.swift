@@ -88,6 +88,8 @@ final class StepScheduler: @unchecked Sendable {
     threads.append(Thread(name, isQueue: isQueue, in: self, body))
   }
 
+  func removeThreads() { threads = [] }
+
   /// Records the first failure.
   func fail(_ message: String) {
     if failure == nil { failure = message }
@@ -175,6 +177,7 @@ private final class Pool: @unchecked Sendable {
       thread.turn.wait()
       thread.body()
       ScheduledThread.current = nil
+      pool.work = nil
       free.sync { idle.append(pool) }
       end()
     }
@@ -185,6 +188,7 @@ private final class Pool: @unchecked Sendable {
     Foundation.Thread.detachNewThread { [self] in
       while true {
         hasWork.wait()
+        let work = work
         work?()
       }
     }
