@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The page of the event contract names tests for each of its rules, and they exist.
+/// The page of the event contract names tests for each of its rules, and they exist. Another page has a row for each rule.
 @Suite struct EventContractTests {
   private let lines: [String]
 
@@ -37,6 +37,22 @@ import Testing
     let written = try writtenTests()
     let named = tests.flatMap { row in row.tests.map { (row.rule, $0) } }
     #expect(named.filter { !written.contains($0.1) }.map { "\($0.0): \($0.1)" } == [])
+  }
+
+  @Test func `the page about what the contract leaves open has a row for each rule`() throws {
+    let rows = try Guide("WhatTheContractLeavesOpen").lines.compactMap { line in
+      line.firstMatch(of: /^\| ([A-Z][0-9]+) \| .+ \|$/).map { String($0.1) }
+    }
+    #expect(rows == rules)
+  }
+
+  @Test func `the suites that the page about testing names exist`() throws {
+    let suites = Set(try writtenTests().compactMap { $0.split(separator: ".").first })
+    let named = try Guide("HowThisIsTested").lines.flatMap { line in
+      line.matches(of: /`(\w+(?:Tests|Scenarios))`/).map(\.1)
+    }
+    #expect(named.count > 20)
+    #expect(named.filter { !suites.contains($0) } == [])
   }
 
   @Test func `rules are numbered without gaps`() {
