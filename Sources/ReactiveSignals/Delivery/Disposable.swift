@@ -43,7 +43,10 @@ public final class Disposable: @unchecked Sendable {
   }
 
   /// A Boolean value that indicates whether the observation has ended.
-  public var isDisposed: Bool { !isOpen.load(ordering: .acquiring) }
+  public var isDisposed: Bool {
+    schedulePoint()
+    return !isOpen.load(ordering: .acquiring)
+  }
 
   /// Ends the observation without waiting.
   ///

@@ -41,6 +41,7 @@ package struct ObservationTracker: ~Copyable, Sendable {
 
   private borrowing func begin() -> Unmanaged<TrackedContents> {
     let made = Unmanaged.passRetained(TrackedContents())
+    schedulePoint()
     let isFirst = address.compareExchange(
       expected: 0, desired: UInt(bitPattern: made.toOpaque()), ordering: .acquiringAndReleasing
     ).exchanged

@@ -300,7 +300,10 @@ package final class PartitionedDependents: @unchecked Sendable {
   /// be missing, and is scheduled in any case.
   // A list without nodes is at a random place of the memory, and touching it takes as long as a tenth of an edit of a
   // group.
-  private var areInUse: Bool { hasNodes.load(ordering: .relaxed) }
+  private var areInUse: Bool {
+    schedulePoint()
+    return hasNodes.load(ordering: .relaxed)
+  }
 
   /// Marks a part as changed. The kernel of the node calls this.
   @usableFromInline

@@ -441,8 +441,9 @@ package final class Node: @unchecked Sendable {
     if isStarted.exchange(true, ordering: .relaxed) { return }
     var open = [self]
     while let node = open.popLast() {
-      for source in node.upstream where !source.isStarted.exchange(true, ordering: .relaxed) {
-        open.append(source)
+      for source in node.upstream {
+        schedulePoint()
+        if !source.isStarted.exchange(true, ordering: .relaxed) { open.append(source) }
       }
       let onStart = node.onStart
       node.onStart = nil
