@@ -313,6 +313,6 @@ if Context.environment["SWAPPABLE_SCHEDULES"] != nil {
       "ScheduleTests",
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "SwappableSources", "RemoteSources", "DataSourceTesting", "TestSupport",
+        "SwappableSources", "FileSources", "RemoteSources", "DataSourceTesting", "TestSupport",
       ]))
 }
