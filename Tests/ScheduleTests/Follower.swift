@@ -13,6 +13,8 @@ final class Follower<Element: Differentiable & Equatable & Sendable>: @unchecked
   private var isInside = false
   private var isDisposed = false
   private var observation: Disposable?
+  /// The contents that an observer that resumes has, until its first event.
+  private var held: CollectionEvent<Element>?
   /// The contents of each event, in order.
   private(set) var seen: [[Element]] = []
 
@@ -34,6 +36,28 @@ final class Follower<Element: Differentiable & Equatable & Sendable>: @unchecked
   ) {
     observation = source.observe(on: Scheduler { queue.async($0) }, policy: policy) { [self] in
       receive($0) { _ in }
+    }
+  }
+
+  /// Begins to follow a history from a revision on, whose contents count as the first event (H2).
+  ///
+  /// - Parameter mayForget: A Boolean value that indicates whether the history may have forgotten the revision, so the
+  ///   first event may be an `initial` one.
+  func resume(
+    _ history: CollectionHistory<Element>, at revision: Int, with contents: Snapshot<Element>,
+    since token: String, mayForget: Bool = false
+  ) {
+    held = .initial(contents, revision: revision)
+    observation = history.observe(since: token) { [self] event in
+      if let first = held {
+        held = nil
+        if case .initial = event {
+          scenario.expect(mayForget, "H2: an initial event, although the history has the revision")
+        } else {
+          receive(first) { _ in }
+        }
+      }
+      receive(event) { _ in }
     }
   }
 
@@ -63,9 +87,16 @@ final class Follower<Element: Differentiable & Equatable & Sendable>: @unchecked
     isDisposed = true
   }
 
+  /// Ends the observation, and releases it and its source.
+  func release() {
+    dispose()
+    observation = nil
+  }
+
   /// Checks all events, and that they lead to the contents of the source.
   func check(against source: any DataSource<Element>) throws {
     try withoutSteps {
+      if let held { recorder.receive(held) }
       if isDisposed { try recorder.check() } else { try recorder.check(against: source) }
     }
   }
