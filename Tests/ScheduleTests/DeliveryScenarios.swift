@@ -41,7 +41,9 @@ import Testing
       let queue = scenario.queue()
       let (direct, queued) = (Values(), Values())
       direct.observation = signal.signal.observe { direct.add($0) }
-      queued.observation = signal.signal.observe(on: Scheduler { queue.async($0) }, policy: .everything) {
+      queued.observation = signal.signal.observe(
+        on: Scheduler { queue.async($0) }, policy: .everything
+      ) {
         queued.add($0)
       }
       scenario.thread { signal.send(1) }

@@ -157,7 +157,9 @@ struct Explorer {
     var length = run { _, last, possible in Self.next(last, possible) }.decisions.count
     while outcome.schedules < count {
       var priorities = (0..<26).map { _ in Int.random(in: depth..<1_000_000, using: &random) }
-      let changes = (1..<max(depth, 1)).map { _ in Int.random(in: 0..<max(length, 1), using: &random) }
+      let changes = (1..<max(depth, 1)).map { _ in
+        Int.random(in: 0..<max(length, 1), using: &random)
+      }
       let scheduler = run { index, last, possible in
         for (number, change) in changes.enumerated() where change == index {
           if let last { priorities[last] = number }
@@ -322,7 +324,8 @@ private enum CrashReport {
       signal(number) { number in
         if let scheduler = CrashReport.scheduler {
           let schedule = Schedule(scheduler.decisions.map(\.chosen))
-          FileHandle.standardError.write(Data("The process ends in SWAPPABLE_SCHEDULE=\(schedule)\n".utf8))
+          let text = "The process ends in SWAPPABLE_SCHEDULE=\(schedule)\n"
+          FileHandle.standardError.write(Data(text.utf8))
         }
         signal(number, SIG_DFL)
         raise(number)

@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `observers edit their own list and another, and dispose of themselves and of others`() {
+  @Test func `observers edit their list and another, and dispose of themselves and of others`() {
     explore(preemptions: 2) { scenario in
       let (list, other) = (ArrayDataSource<TestElement>([1]), ArrayDataSource<TestElement>([]))
       let (first, second) = (Follower<TestElement>(scenario), Follower<TestElement>(scenario))

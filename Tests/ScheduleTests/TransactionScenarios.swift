@@ -6,7 +6,7 @@ import Testing
 
 /// Transactions over several lists, and what is derived from them (T12).
 @Suite struct TransactionScenarios {
-  @Test func `a transaction over two lists is one event of a join, beside an edit and a subscription`() {
+  @Test func `a transaction over two lists is one event of a join, beside an edit`() {
     explore(preemptions: 1) { scenario in
       let (one, two) = (ArrayDataSource<TestElement>([1]), ArrayDataSource<TestElement>([2]))
       let both = one.concatenated(with: two)
