@@ -305,14 +305,18 @@ if Context.environment["SWAPPABLE_SANITIZED"] != nil {
 
 // Tests of schedules need a build of their own, in which each synchronization step asks a scheduler.
 if Context.environment["SWAPPABLE_SCHEDULES"] != nil {
+  let modules = [
+    "SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions", "FileWatching",
+    "ObservableCollections", "SwappableSources", "FileSources", "RemoteSources", "ListViews",
+    "DataSourceTesting", "TestSupport", "TestTags",
+  ]
   package.products = []
-  package.targets.removeAll { $0.type == .executable || $0.type == .test }
-  package.targets.removeAll { ["DemoSupport"].contains($0.name) }
+  package.targets.removeAll { !modules.contains($0.name) }
   package.targets.append(
     tests(
       "ScheduleTests",
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "SwappableSources", "FileSources", "RemoteSources", "DataSourceTesting", "TestSupport",
+        "SwappableSources", "RemoteSources", "DataSourceTesting", "TestSupport",
       ]))
 }
