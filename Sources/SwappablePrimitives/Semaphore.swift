@@ -1,6 +1,6 @@
-import Dispatch
-
 #if SWAPPABLE_SCHEDULES
+  import Dispatch
+
   /// A semaphore, in a build for tests that explore schedules: waiting is a step.
   package struct Semaphore: Sendable {
     private let semaphore: DispatchSemaphore
@@ -22,5 +22,7 @@ import Dispatch
     }
   }
 #else
+  package import Dispatch
+
   package typealias Semaphore = DispatchSemaphore
 #endif
