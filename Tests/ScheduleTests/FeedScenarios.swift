@@ -260,23 +260,15 @@ import Testing
     }
   }
 
-  @Test func `a task reads lines beside commits until it ends itself`() {
-    explore(preemptions: 1) { scenario in
+  @Test func `a task that waits for news receives a commit`() {
+    explore(preemptions: 2) { scenario in
       let list = ArrayDataSource([Self.item(1)])
       let feed = Feed(list, key: "id", clock: ScheduledClock())
-      ScheduledTasks.run(on: scenario.queue())
       let reader = FeedReader(scenario, feed)
-      scenario.thread {
-        Task {
-          for await line in feed.lines() {
-            do { try reader.receive(line) } catch { scenario.fail("\(error)") }
-            if reader.keys.count == 3 { break }
-          }
-          reader.hasEnded = true
-        }
-        list.append(Self.item(2))
+      ScheduledTasks.run(on: scenario.queue()) {
+        reader.readAsync { $0.count == 2 }
       }
-      scenario.thread { list.append(Self.item(3)) }
+      scenario.thread { list.append(Self.item(2)) }
       scenario.finally {
         scenario.expect(reader.hasEnded, "W2: the reader has only \(reader.keys)")
         reader.check(against: list)
@@ -289,18 +281,10 @@ import Testing
       let list = ArrayDataSource([Self.item(1)])
       let clock = ScheduledClock()
       let feed = Feed(list, key: "id", clock: clock)
-      ScheduledTasks.run(on: scenario.queue())
       let reader = FeedReader(scenario, feed)
-      scenario.thread {
-        let task = Task {
-          for await line in feed.lines() {
-            do { try reader.receive(line) } catch { scenario.fail("\(error)") }
-          }
-          reader.hasEnded = true
-        }
-        list.append(Self.item(2))
-        task.cancel()
-      }
+      let task = ScheduledTasks.run(on: scenario.queue()) { reader.readAsync { _ in false } }
+      scenario.thread { list.append(Self.item(2)) }
+      scenario.thread { ScheduledTasks.cancel(task) }
       scenario.thread { clock.advance(by: .seconds(15)) }
       scenario.finally {
         scenario.expect(reader.hasEnded, "the lines do not end after the task is canceled")
@@ -355,7 +339,8 @@ private final class FeedReader: @unchecked Sendable {
   private(set) var initialCount = 0
   /// The name of the state of the source.
   private(set) var state = "loaded"
-  var hasEnded = false
+  /// A Boolean value that indicates whether the task has ended.
+  private(set) var hasEnded = false
 
   init(_ scenario: Scenario, _ feed: Feed) {
     (self.scenario, self.feed) = (scenario, feed)
@@ -383,6 +368,18 @@ private final class FeedReader: @unchecked Sendable {
       try readAll()
       if isOver(keys) { return }
       news.wait()
+    }
+  }
+
+  /// Starts a task that reads lines until the contents satisfy a condition, or until it is canceled.
+  @discardableResult
+  func readAsync(until isOver: @escaping @Sendable ([String]) -> Bool) -> Task<Void, Never> {
+    Task { [self] in
+      for await line in feed.lines() {
+        do { try receive(line) } catch { scenario.fail("\(error)") }
+        if isOver(keys) { break }
+      }
+      hasEnded = true
     }
   }
 

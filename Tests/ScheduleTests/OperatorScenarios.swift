@@ -301,43 +301,62 @@ import Testing
 
   // MARK: Tasks
 
-  @Test func `the result of a task comes beside the deletion and the update of its element`() {
-    explore(preemptions: 1) { scenario in
+  @Test func `the results of tasks come beside the deletion of an element`() {
+    explore(preemptions: 2) { scenario in
       let list = ArrayDataSource([TestElement(1, 0), TestElement(2, 0)])
-      ScheduledTasks.run(on: scenario.queue())
-      let follower = Follower<TestElement>(scenario)
-      final class Held: @unchecked Sendable { var results: LiveCollection<TestElement>? }
-      let held = Held()
-      scenario.thread {
-        let results = list.mapAsync(concurrency: 1) { TestElement($0.id, $0.content + 10) }
-        held.results = results
-        follower.follow(results)
+      let results = ScheduledTasks.run(on: scenario.queue()) {
+        list.mapAsync(concurrency: 2) { TestElement($0.id, $0.content + 10) }
       }
+      let follower = Follower<TestElement>(scenario)
+      follower.follow(results)
       scenario.thread { list.remove(identifiedBy: 1) }
-      scenario.thread { list.update(identifiedBy: 2) { $0.content = 1 } }
       scenario.finally {
-        guard let results = held.results else { return }
         scenario.expect(
-          Array(results.snapshot) == [TestElement(2, 11)], "O10: \(Array(results.snapshot))")
+          Array(results.snapshot) == [TestElement(2, 10)], "O10: \(Array(results.snapshot))")
         try follower.check(against: results)
       }
     }
   }
 
-  @Test func `a list of results is released while its tasks run`() {
+  @Test func `the results of tasks come beside an update and a subscription`() {
     explore(preemptions: 1) { scenario in
       let list = ArrayDataSource([TestElement(1, 0), TestElement(2, 0)])
-      ScheduledTasks.run(on: scenario.queue())
-      let follower = Follower<TestElement>(scenario)
+      let results = ScheduledTasks.run(on: scenario.queue()) {
+        list.mapAsync(concurrency: 1, placeholder: { $0 }) { element in
+          await Task.yield()
+          return TestElement(element.id, element.content + 10)
+        }
+      }
+      let (early, late) = (Follower<TestElement>(scenario), Follower<TestElement>(scenario))
+      early.follow(results)
+      scenario.thread { list.update(identifiedBy: 1) { $0.content = 1 } }
       scenario.thread {
-        let results = list.mapAsync(concurrency: 2, placeholder: { $0 }) { element in
+        late.follow(results)
+        late.dispose()
+      }
+      scenario.finally {
+        scenario.expect(
+          Array(results.snapshot) == [TestElement(1, 11), TestElement(2, 10)],
+          "O10: \(Array(results.snapshot))")
+        try early.check(against: results)
+        try late.check(against: results)
+      }
+    }
+  }
+
+  @Test func `a list of results is released while its tasks run`() {
+    explore(preemptions: 2) { scenario in
+      let list = ArrayDataSource([TestElement(1, 0)])
+      final class Held: @unchecked Sendable { var results: LiveCollection<TestElement>? }
+      let held = Held()
+      held.results = ScheduledTasks.run(on: scenario.queue()) {
+        list.mapAsync(concurrency: 2) { element in
           await Task.yield()
           return TestElement(element.id, 10)
         }
-        follower.follow(results)
-        follower.release()
       }
-      scenario.thread { list.append(TestElement(3, 0)) }
+      scenario.thread { held.results = nil }
+      scenario.thread { list.append(TestElement(2, 0)) }
       scenario.finally {
         scenario.expect(!list.collection.node.hasLiveChildren, "L2: a released list is still held")
       }

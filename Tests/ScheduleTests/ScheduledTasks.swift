@@ -8,11 +8,31 @@ import SwappablePrimitives
 /// the hook.
 enum ScheduledTasks {
   nonisolated(unsafe) private static var queue: ScheduledQueue?
+  /// The thread that declares a scenario, while it calls the closure of `run(on:)`.
+  nonisolated(unsafe) private static var declaringThread: pthread_t?
 
-  /// Runs tasks that threads of a scenario start from now on, until the next call. The queue belongs to that scenario.
-  static func run(on queue: ScheduledQueue) {
+  /// Calls a closure whose tasks run on a queue, as do those that threads of the scenario start later.
+  @discardableResult
+  static func run<Result>(on queue: ScheduledQueue, _ body: () -> Result) -> Result {
     _ = isInstalled
-    Self.queue = queue
+    (Self.queue, declaringThread) = (queue, pthread_self())
+    defer { declaringThread = nil }
+    return body()
+  }
+
+  /// Cancels a task of a scenario, as one step.
+  ///
+  /// The runtime calls the handlers of a cancellation while it holds a lock of the task, which no scheduler controls. A
+  /// thread must not stop there.
+  static func cancel(_ task: Task<Void, Never>) {
+    guard let queue else { return }
+    schedulePoint()
+    run(on: queue) { withoutSteps { task.cancel() } }
+  }
+
+  private static var isScheduled: Bool {
+    ScheduledThread.current != nil
+      || declaringThread.map { pthread_equal($0, pthread_self()) != 0 } ?? false
   }
 
   private typealias Original = @convention(thin) (UnownedJob) -> Void
@@ -23,7 +43,7 @@ enum ScheduledTasks {
       preconditionFailure("the concurrency runtime has no hook for jobs")
     }
     symbol.assumingMemoryBound(to: Hook?.self).pointee = { job, original in
-      if ScheduledThread.current != nil, let queue = ScheduledTasks.queue {
+      if isScheduled, let queue = ScheduledTasks.queue {
         QueueExecutor(queue).enqueue(job)
       } else {
         original(job)
