@@ -317,6 +317,6 @@ if Context.environment["SWAPPABLE_SCHEDULES"] != nil {
       "ScheduleTests",
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "SwappableSources", "RemoteSources", "DataSourceTesting", "TestSupport",
+        "SwappableSources", "FileSources", "RemoteSources", "DataSourceTesting", "TestSupport",
       ]))
 }
