@@ -98,10 +98,10 @@ struct FileSourceConcurrencyTests {
       }
       try await group.waitForAll()
     }
-    await count.ended()
-    #expect(count.count == 0)
-    #expect(count.timerCount == 0)
-    #expect(sources.aliveCount == 0)
+    // A loop whose source has just ended may still add a watch, and then removes it.
+    try await wait(for: "all sources, watches and timers to end") {
+      sources.aliveCount == 0 && count.count == 0 && count.timerCount == 0
+    }
   }
 
   @Test func `an observer that releases its source ends the source`() async throws {
@@ -127,8 +127,9 @@ struct FileSourceConcurrencyTests {
         return false
       }
     }
-    await count.ended()
-    #expect(sources.aliveCount == 0)
+    try await wait(for: "all sources, watches and timers to end") {
+      sources.aliveCount == 0 && count.count == 0 && count.timerCount == 0
+    }
   }
 
   @Test func `timed calls are scheduled and canceled on many threads`() async throws {
