@@ -149,8 +149,9 @@ extension SQLiteValueConvertible where Self: BinaryFloatingPoint {
   @inlinable
   public var sqliteValue: SQLiteValue { .real(Double(self)) }
 
-  /// Reads a REAL, rounded to the nearest number of the type, or an INTEGER that the type represents
-  /// exactly.
+  /// Reads a REAL, rounded to the nearest number of the type.
+  ///
+  /// An INTEGER is read if the type represents it exactly.
   @inlinable
   public init?(sqliteValue: SQLiteValue) {
     switch sqliteValue {
