@@ -16,7 +16,7 @@ public func schedulePoint(file: StaticString = #fileID, line: UInt = #line) {
   /// What a thread is about to do.
   public struct ScheduledStep: Sendable {
     public enum Kind: String, Sendable {
-      case begin, lock, wait, atomic, end
+      case begin, lock, wait, atomic
     }
 
     public let kind: Kind
