@@ -91,11 +91,6 @@ package struct FileEvent: Sendable, Hashable {
 
   package var kind: Kind
   package var state: FileState
-
-  package init(kind: Kind, state: FileState) {
-    self.kind = kind
-    self.state = state
-  }
 }
 
 /// The implementation of a watch.

@@ -1,5 +1,4 @@
 import Diffing
-import FileWatching
 import Foundation
 import ObservableCollections
 import SwappablePrimitives
@@ -8,6 +7,7 @@ import TestTags
 import Testing
 
 @testable import FileSources
+@testable import FileWatching
 
 /// Each way to save a file of lines causes one change, on real files.
 @Suite(.tags(.system), .timeLimit(.minutes(10)))

@@ -1,8 +1,9 @@
 import SwappablePrimitives
 import TestSupport
 import Dispatch
-import FileWatching
 import ReactiveSignals
+
+@testable import FileWatching
 
 /// A file system, timers and notifications that a test controls.
 final class FakeSystem: Sendable {

@@ -14,16 +14,6 @@ package struct FileAccess: Sendable {
   package var readLink: @Sendable (_ path: ByteString) -> Result<ByteString, FileError>
   /// Opens a regular file to read from it.
   package var open: @Sendable (_ path: ByteString) -> Result<OpenedFile, FileError>
-
-  package init(
-    stamp: @escaping @Sendable (_ path: ByteString) -> Result<FileStamp, FileError>,
-    readLink: @escaping @Sendable (_ path: ByteString) -> Result<ByteString, FileError>,
-    open: @escaping @Sendable (_ path: ByteString) -> Result<OpenedFile, FileError>
-  ) {
-    self.stamp = stamp
-    self.readLink = readLink
-    self.open = open
-  }
 }
 
 /// An open regular file. It is closed when the last copy is released.

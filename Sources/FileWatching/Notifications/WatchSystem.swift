@@ -13,28 +13,17 @@ package struct WatchSystem: Sendable {
     /// The number of this registration.
     package var user: Int
     package var name: ByteString?
-
-    package init(watch: Int, user: Int, name: ByteString?) {
-      self.watch = watch
-      self.user = user
-      self.name = name
-    }
   }
 
   /// A closure that receives notifications. The system calls it on its own thread, so it returns
   /// without waiting.
   package typealias Receiver = @Sendable (_ signal: FileSignal) -> Void
 
-  /// A function that calls a closure once on a queue, after a delay.
-  ///
-  /// The call is canceled if the returned handle is released.
-  package typealias CallLater =
-    @Sendable (
-      _ delay: Duration, _ queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
-    ) -> ScheduledTimer
-
   package var files: FileAccess
-  package var callLater: CallLater
+  /// Calls a closure once on a queue, after a delay. The call is canceled if the returned handle is released.
+  package var callLater:
+    @Sendable (_ delay: Duration, _ queue: DispatchQueue, _ body: @escaping @Sendable () -> Void)
+      -> ScheduledTimer
   /// Watches a name in a directory, or the file itself if there is no name.
   ///
   /// The path contains no symbolic links.
@@ -45,22 +34,6 @@ package struct WatchSystem: Sendable {
   /// Returns a Boolean value that indicates whether files of a directory, or of its device, may change
   /// without a notification because another machine changes them.
   package var isRemote: @Sendable (_ directory: ByteString, _ device: UInt64) -> Bool
-
-  package init(
-    files: FileAccess, callLater: @escaping CallLater,
-    watch:
-      @escaping @Sendable (
-        _ path: ByteString, _ name: ByteString?, _ receiver: @escaping Receiver
-      ) -> Result<Token, FileError>,
-    unwatch: @escaping @Sendable ([Token]) -> Void,
-    isRemote: @escaping @Sendable (_ directory: ByteString, _ device: UInt64) -> Bool
-  ) {
-    self.files = files
-    self.callLater = callLater
-    self.watch = watch
-    self.unwatch = unwatch
-    self.isRemote = isRemote
-  }
 
   /// The services of the machine.
   package static let live = WatchSystem(
