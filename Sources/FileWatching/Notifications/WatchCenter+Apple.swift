@@ -26,8 +26,6 @@
     private let state = Locked(State())
     private let queue = DispatchQueue(label: "swappable.file-watch.center")
 
-    init() {}
-
     /// Adds a watch, or another user of an existing watch. All paths of one directory share a
     /// watch.
     func watch(

@@ -17,8 +17,6 @@
 
     private let state = Locked(State())
 
-    init() {}
-
     /// The inotify descriptor, while there are watches.
     var descriptor: Int32? { state.withLock { $0.reader?.descriptor } }
 
@@ -28,24 +26,14 @@
     func watch(
       _ path: ByteString, name: ByteString?, for receiver: @escaping WatchSystem.Receiver
     ) -> Result<WatchSystem.Token, FileError> {
-      let (result, idle) = state.withLock {
-        state -> (Result<WatchSystem.Token, FileError>, InotifyReader?) in
-        let reader: InotifyReader
-        if let running = state.reader {
-          reader = running
-        } else {
-          switch InotifyReader.start(for: self) {
-          case .success(let started): reader = started
-          case .failure(let failure): return (.failure(failure), nil)
-          }
+      let (result, idle) = state.withLock { state in
+        let reader = state.reader.map { .success($0) } ?? InotifyReader.start(for: self)
+        let result = reader.flatMap { reader in
           state.reader = reader
+          return reader.add(path, mask: name == nil ? Self.fileMask : Self.directoryMask)
+            .map { state.table.add(receiver, to: $0, name: name) }
         }
-        switch reader.add(path, mask: name == nil ? Self.fileMask : Self.directoryMask) {
-        case .success(let watch):
-          return (.success(state.table.add(receiver, to: watch, name: name)), nil)
-        case .failure(let failure):
-          return (.failure(failure), Self.takeIdleReader(&state))
-        }
+        return (result, Self.takeIdleReader(&state))
       }
       idle?.stop()
       return result
