@@ -91,30 +91,28 @@ package struct OpenedFile: Sendable {
 extension FileAccess {
   /// The file system of the machine.
   package static let live = FileAccess(
-    stamp: { stampOfPath($0) }, readLink: { target(ofLink: $0) }, open: { openFile(at: $0) })
-
-  private static func stampOfPath(_ path: ByteString) -> Result<FileStamp, FileError> {
-    var status = stat()
-    guard path.withCString({ lstat($0, &status) }) == 0 else {
-      return .failure(FileError(errno, operation: "find", path: path))
-    }
-    return .success(FileStamp(status))
-  }
+    stamp: { path in
+      var status = stat()
+      guard path.withCString({ lstat($0, &status) }) == 0 else {
+        return .failure(FileError(errno, operation: "find", path: path))
+      }
+      return .success(FileStamp(status))
+    },
+    readLink: { path in
+      path.linkTarget.map { .success($0) }
+        ?? .failure(FileError(errno, operation: "follow the link", path: path))
+    },
+    open: { openFile(at: $0) })
 
   /// Returns the stamp of an open file.
-  static func stampOfDescriptor(_ descriptor: Int32, path: ByteString) -> Result<
-    FileStamp, FileError
-  > {
+  static func stampOfDescriptor(
+    _ descriptor: Int32, path: ByteString
+  ) -> Result<FileStamp, FileError> {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else {
       return .failure(FileError(errno, operation: "read", path: path))
     }
     return .success(FileStamp(status))
-  }
-
-  private static func target(ofLink path: ByteString) -> Result<ByteString, FileError> {
-    path.linkTarget.map { .success($0) }
-      ?? .failure(FileError(errno, operation: "follow the link", path: path))
   }
 
   private static func openFile(at path: ByteString) -> Result<OpenedFile, FileError> {
