@@ -10,7 +10,7 @@ final class ServerLoop: @unchecked Sendable {
   private let feeds: [ByteString: Feed]
   private let limits: FeedServer.Limits
   private let listener: UnixSocket.Listener
-  private let wakeEnds: (reading: Int32, writing: Int32)
+  private let wakePipe: WakePipe
   private let isWakeSent = Atomic<Bool>(false)
   private let isStopped = Atomic<Bool>(false)
   private let count = Atomic<Int>(0)
@@ -37,34 +37,22 @@ final class ServerLoop: @unchecked Sendable {
     path: ByteString, feeds: [ByteString: Feed], limits: FeedServer.Limits
   ) throws(SocketError) {
     (self.feeds, self.limits) = (feeds, limits)
-    wakeEnds = try UnixSocket.makePipe()
-    do throws(SocketError) {
-      listener = try UnixSocket.makeListener(at: path)
-    } catch {
-      close(wakeEnds.reading)
-      close(wakeEnds.writing)
-      throw error
-    }
+    guard let wakePipe = WakePipe() else { throw SocketError("cannot create a pipe", code: errno) }
+    self.wakePipe = wakePipe
+    listener = try UnixSocket.makeListener(at: path)
     spare = open("/dev/null", O_RDONLY | O_CLOEXEC)
     requests = [
-      pollfd(fd: wakeEnds.reading, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: wakePipe.readEnd, events: Int16(POLLIN), revents: 0),
       pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0),
     ]
     end.enter()
-  }
-
-  deinit {
-    close(wakeEnds.reading)
-    close(wakeEnds.writing)
   }
 
   var connectionCount: Int { count.load(ordering: .relaxed) }
 
   /// Ends the wait for sockets.
   func wake() {
-    guard !isWakeSent.exchange(true, ordering: .sequentiallyConsistent) else { return }
-    var byte: UInt8 = 0
-    _ = write(wakeEnds.writing, &byte, 1)
+    if !isWakeSent.exchange(true, ordering: .sequentiallyConsistent) { wakePipe.wake() }
   }
 
   func stop() {
@@ -100,7 +88,7 @@ final class ServerLoop: @unchecked Sendable {
   private func serveReady() {
     if requests[0].revents != 0 {
       var bytes: (UInt64, UInt64) = (0, 0)
-      _ = read(wakeEnds.reading, &bytes, 16)
+      _ = read(wakePipe.readEnd, &bytes, 16)
       // A change that is posted from here on sends another byte.
       isWakeSent.store(false, ordering: .sequentiallyConsistent)
       hasNews = true

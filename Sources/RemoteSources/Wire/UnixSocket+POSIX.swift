@@ -157,14 +157,6 @@ package enum UnixSocket {
     return user == geteuid() || user == 0
   }
 
-  /// Creates a pipe whose ends do not block.
-  package static func makePipe() throws(SocketError) -> (reading: Int32, writing: Int32) {
-    var ends: [Int32] = [0, 0]
-    guard pipe(&ends) == 0 else { throw SocketError("cannot create a pipe", code: errno) }
-    for end in ends { configure(end) }
-    return (ends[0], ends[1])
-  }
-
   /// Allows as many open files as the system permits to this process, because each connection needs one.
   package static func raiseFileLimit() { setFileLimit(.max) }
 

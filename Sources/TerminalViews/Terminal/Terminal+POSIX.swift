@@ -159,7 +159,7 @@ final class Terminal: Sendable {
   /// the stream. Use one stream at a time.
   func keys() -> AsyncStream<TerminalKey> {
     let (keys, send) = AsyncStream<TerminalKey>.makeStream()
-    guard let wakePipe = try? WakePipe() else {
+    guard let wakePipe = WakePipe() else {
       send.finish()
       return keys
     }

@@ -5,6 +5,7 @@
 #else
   import Glibc
 #endif
+import SwappablePrimitives
 
 /// A file descriptor of a terminal, open for reading or for writing.
 final class TerminalFile: Sendable {
@@ -219,34 +220,6 @@ private func systemRead(_ file: Int32, _ bytes: UnsafeMutableRawPointer, _ count
 
 private func systemWrite(_ file: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
   write(file, bytes, count)
-}
-
-/// A pipe that ends a thread's wait for a file.
-final class WakePipe: Sendable {
-  let readEnd: Int32
-  let writeEnd: Int32
-
-  init() throws(TerminalError) {
-    var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else {
-      throw TerminalError("open a pipe", advice: "close files, or raise the limit with ulimit -n")
-    }
-    for end in ends {
-      // A full or empty pipe must not block either end.
-      _ = fcntl(end, F_SETFL, O_NONBLOCK)
-      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-    }
-    (readEnd, writeEnd) = (ends[0], ends[1])
-  }
-
-  deinit {
-    close(readEnd)
-    close(writeEnd)
-  }
-
-  func wake() {
-    withUnsafeBytes(of: UInt8(0)) { byte in _ = systemWrite(writeEnd, byte.baseAddress, 1) }
-  }
 }
 
 extension TerminalError {

@@ -1,4 +1,5 @@
 import Dispatch
+import SwappablePrimitives
 import Synchronization
 
 #if canImport(Darwin)
@@ -175,7 +176,8 @@ private let areSignalsTaken = Atomic(false)
 /// The pipe is created once and never closed, because a handler of an earlier instance may still be
 /// running when the next instance is created.
 private let pipeOfSignals = Result<WakePipe, TerminalError> { () throws(TerminalError) in
-  try WakePipe()
+  if let pipe = WakePipe() { return pipe }
+  throw TerminalError("open a pipe", advice: "close files, or raise the limit with ulimit -n")
 }
 
 /// The descriptor that the signal handler writes to, or -1 if there is none.
