@@ -2,49 +2,12 @@
 public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
   /// A signal that delivers the latest value to each new observer, and then each value that is set.
   public let signal: Signal<Value>
-  private let read: @Sendable () -> Value
   /// Tracks a read of the property itself, because the signal of a view may be released before it
   /// changes.
   private let willRead: @Sendable () -> Void
   /// Returns whether the calling thread has set the property in a transaction that is still open.
   private let isEdited: @Sendable () -> Bool
-
-  /// Creates a read-only view of a property.
-  ///
-  /// - Parameter property: The property.
-  public init(_ property: Property<Value>) {
-    signal = property.signal
-    read = { property.newest }
-    willRead = { property.signal.node.observers.tracking.willRead() }
-    isEdited = { property.openDraft != nil }
-  }
-
-  /// Creates a property of the values of a derived signal with a memory.
-  ///
-  /// Its value is the value that observers have received, or are receiving.
-  ///
-  /// - Parameter signal: A signal that has a value already, and never ends.
-  @usableFromInline
-  package init(derived signal: Signal<Value>) {
-    self.init(
-      signal, willRead: { signal.node.observers.tracking.willRead() }, isEdited: { false }
-    ) {
-      guard let state = signal.node.current else {
-        preconditionFailure("the node of a derived property has no state")
-      }
-      return SignalValue<Value>.read(state)
-    }
-  }
-
-  private init(
-    _ signal: Signal<Value>, willRead: @escaping @Sendable () -> Void,
-    isEdited: @escaping @Sendable () -> Bool, _ read: @escaping @Sendable () -> Value
-  ) {
-    self.signal = signal
-    self.read = read
-    self.willRead = willRead
-    self.isEdited = isEdited
-  }
+  private let read: @Sendable () -> Value
 
   /// The current value.
   public var value: Value {
@@ -86,11 +49,41 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
     _ transform: @escaping @Sendable (Value) -> Output
   ) -> ReadOnlyProperty<Output> {
     let (signal, read, isEdited) = (signal.map(transform), read, isEdited)
-    return ReadOnlyProperty<Output>(signal, willRead: willRead, isEdited: isEdited) {
+    return ReadOnlyProperty<Output>(signal: signal, willRead: willRead, isEdited: isEdited) {
       if !isEdited(), let settled = signal.node.settled {
         return SignalValue<Output>.read(settled)
       }
       return transform(read())
+    }
+  }
+}
+
+extension ReadOnlyProperty {
+  /// Creates a read-only view of a property.
+  ///
+  /// - Parameter property: The property.
+  public init(_ property: Property<Value>) {
+    self.init(
+      signal: property.signal,
+      willRead: { property.signal.node.observers.tracking.willRead() },
+      isEdited: { property.openDraft != nil }, read: { property.newest })
+  }
+
+  /// Creates a property of the values of a derived signal with a memory.
+  ///
+  /// Its value is the value that observers have received, or are receiving.
+  ///
+  /// - Parameter signal: A signal that has a value already, and never ends.
+  @usableFromInline
+  package init(derived signal: Signal<Value>) {
+    self.init(
+      signal: signal, willRead: { signal.node.observers.tracking.willRead() },
+      isEdited: { false }
+    ) {
+      guard let state = signal.node.current else {
+        preconditionFailure("the node of a derived property has no state")
+      }
+      return SignalValue<Value>.read(state)
     }
   }
 }
@@ -126,7 +119,8 @@ extension Property {
   public func projection<Part: Sendable>(
     _ keyPath: any WritableKeyPath<Value, Part> & Sendable
   ) -> Projection<Part> {
-    Projection(self, keyPath)
+    Projection(
+      signal: signal.map { $0[keyPath: keyPath] }, property: self, keyPath: keyPath)
   }
 }
 
@@ -143,12 +137,6 @@ extension Property {
     public let signal: Signal<Part>
     let property: Property<Value>
     let keyPath: any WritableKeyPath<Value, Part> & Sendable
-
-    init(_ property: Property<Value>, _ keyPath: any WritableKeyPath<Value, Part> & Sendable) {
-      signal = property.signal.map { $0[keyPath: keyPath] }
-      self.property = property
-      self.keyPath = keyPath
-    }
 
     /// The current value of the part.
     ///
