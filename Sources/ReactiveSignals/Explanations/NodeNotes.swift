@@ -25,11 +25,7 @@ package final class NodeNotes: Sendable {
     package var fault: String?
   }
 
-  private let state = Locked(Facts())
-
-  package var facts: Facts { state.withLock { $0 } }
-
-  package func change(_ body: (inout Facts) -> Void) { state.withLock { body(&$0) } }
+  fileprivate let facts = Locked(Facts())
 }
 
 /// A type that creates nodes in the name of another one.
@@ -88,7 +84,9 @@ extension Node {
     }
   }
 
-  private var facts: NodeNotes.Facts? { domain.lock.withLock { self[$0.key].notes }?.facts }
+  private var facts: NodeNotes.Facts? {
+    domain.lock.withLock { self[$0.key].notes }?.facts.withLock { $0 }
+  }
 
   /// A Boolean value that indicates whether the node only connects domains, and is nothing that a user has made.
   package var isConnection: Bool {
@@ -107,7 +105,7 @@ extension Node {
       self[state.key].notes = notes
       return notes
     }
-    notes.change(change)
+    notes.facts.withLock { change(&$0) }
   }
 
   /// Records the work of a source or a container, which ends now, and traces it.
