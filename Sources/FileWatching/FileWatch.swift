@@ -169,11 +169,8 @@ private final class FileWatchCore: Sendable {
 
   func cancel() {
     let (handler, tokens, timer) = state.withLock { state in
-      let taken = (state.handler, state.tokens, state.timer)
-      state.handler = nil
-      state.tokens = []
-      state.timer = nil
-      return taken
+      defer { state.tokens = [] }
+      return (state.handler.take(), state.tokens, state.timer.take())
     }
     timer?.cancel()
     system.unwatch(tokens)
@@ -233,10 +230,8 @@ private final class FileWatchCore: Sendable {
   /// Checks the file and reports an event. The queue runs one call at a time.
   private func deliver() {
     let (signal, before, diagnostic) = state.withLock { state in
-      let taken = (state.pending, state.resolution, state.diagnostic)
-      state.pending = []
-      state.isScheduled = false
-      return taken
+      defer { (state.pending, state.isScheduled) = ([], false) }
+      return (state.pending, state.resolution, state.diagnostic)
     }
     if signal.isEmpty { return }
     if let target = before.target, signal.keepsPlaces,

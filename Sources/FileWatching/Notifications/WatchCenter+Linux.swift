@@ -76,9 +76,7 @@
     }
 
     private static func takeIdleReader(_ state: inout State) -> InotifyReader? {
-      guard state.table.isEmpty else { return nil }
-      defer { state.reader = nil }
-      return state.reader
+      state.table.isEmpty ? state.reader.take() : nil
     }
 
     private static let fileMask = UInt32(

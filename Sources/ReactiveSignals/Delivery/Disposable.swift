@@ -59,10 +59,7 @@ public final class Disposable: @unchecked Sendable {
   public func dispose() {
     schedulePoint()
     guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
-    let (closure, waiting, kept) = (self.closure, self.waiting, self.kept)
-    self.closure = nil
-    self.waiting = nil
-    self.kept = nil
+    let (closure, waiting, kept) = (self.closure.take(), self.waiting.take(), self.kept.take())
     waiting?.close()
     observation?.dispose()
     closure?()
@@ -122,9 +119,8 @@ public final class DisposeBag: Sendable {
   /// Disposes of all handles in the bag and removes them. You can add more handles afterwards.
   public func dispose() {
     let disposables = state.withLock { state in
-      let disposables = state.disposables
-      state.disposables = []
-      return disposables
+      defer { state.disposables = [] }
+      return state.disposables
     }
     for disposable in disposables { disposable.dispose() }
   }

@@ -25,10 +25,7 @@ package final class Inbox<Event: Mergeable>: Sendable {
   /// Resumes the reader with an event, or buffers the event.
   package func post(_ event: Event) {
     let (reader, replaced) = state.withLock { state -> (Reader?, Event.Released?) in
-      if let reader = state.reader {
-        state.reader = nil
-        return (reader, nil)
-      }
+      if let reader = state.reader.take() { return (reader, nil) }
       return (nil, state.isOver ? nil : state.waiting.append(event))
     }
     reader?.resume(returning: event)
@@ -64,9 +61,7 @@ package final class Inbox<Event: Mergeable>: Sendable {
   package func finish() {
     let (reader, dropped) = state.withLock { state -> (Reader?, [Event]) in
       state.isOver = true
-      let reader = state.reader
-      state.reader = nil
-      return (reader, state.waiting.takeAll())
+      return (state.reader.take(), state.waiting.takeAll())
     }
     reader?.resume(returning: nil)
     _ = consume dropped

@@ -226,9 +226,8 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
     schedulePoint()
     isClosed.store(true, ordering: .releasing)
     let dropped = state.withLock { state in
-      let dropped = (state.waiting.takeAll(), state.settling)
-      state.settling = []
-      return dropped
+      defer { state.settling = [] }
+      return (state.waiting.takeAll(), state.settling)
     }
     for waiter in dropped.1 { waiter.continuation.resume() }
   }

@@ -235,8 +235,5 @@ package final class NodeInput: @unchecked Sendable {
   /// Shows the current pass from now on, under the lock.
   ///
   /// - Returns: Recorded values, to be released outside the lock.
-  func endReplay() -> Any {
-    defer { replay = nil }
-    return replay as Any
-  }
+  func endReplay() -> Any { replay.take() as Any }
 }

@@ -445,8 +445,7 @@ package final class Node: @unchecked Sendable {
         schedulePoint()
         if !source.isStarted.exchange(true, ordering: .relaxed) { open.append(source) }
       }
-      let onStart = node.onStart
-      node.onStart = nil
+      let onStart = node.onStart.take()
       onStart?(node)
     }
   }

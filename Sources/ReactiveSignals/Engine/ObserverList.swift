@@ -280,9 +280,8 @@ package final class Observation: @unchecked Sendable {
   fileprivate func addToBacklog(_ event: NodeState) { backlog.append(event) }
 
   fileprivate func takeBacklog() -> [NodeState] {
-    let taken = backlog
-    backlog = []
-    return taken
+    defer { backlog = [] }
+    return backlog
   }
 
   /// Prevents further calls of the observer, under the lock.
