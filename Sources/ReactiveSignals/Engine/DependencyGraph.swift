@@ -185,7 +185,8 @@ package enum DependencyGraph {
 
   /// Visits some nodes and the nodes upstream of them, each once, until a closure returns `true`.
   ///
-  /// - Returns: A Boolean value that indicates whether the closure has returned `true`, and all nodes that were reached.
+  /// - Returns: A Boolean value that indicates whether the closure has returned `true`, and the nodes that were
+  ///   reached, which a caller that holds a lock releases outside it.
   private static func visit(
     _ nodes: [Node], upstream: (Node) -> [Node], until isFound: (Node) -> Bool
   ) -> (isFound: Bool, reached: [Node]) {
