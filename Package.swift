@@ -168,7 +168,9 @@ let package = Package(
       ],
       path: "Tests/TestSupport", swiftSettings: settings),
     // Apart from `TestSupport`, which programs use that have no tests.
-    .target(name: "TestTags", path: "Tests/TestTags", swiftSettings: settings),
+    .target(
+      name: "TestTags", dependencies: ["DataSourceTesting"], path: "Tests/TestTags",
+      swiftSettings: settings),
     .executableTarget(
       name: "TestHelper",
       dependencies: [

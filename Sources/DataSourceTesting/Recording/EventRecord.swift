@@ -16,6 +16,8 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
     var count = 0
     var events: [CollectionEvent<Element>] = []
     var latest: CollectionEvent<Element>?
+    /// The operations of all changes, including changes that are no longer kept.
+    var operations = Reach.Operations()
     var violations: [ContractError] = []
     /// The number of the first recorded event whose replay was not checked.
     var unchecked = 0
@@ -28,6 +30,7 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
   var count: Int { state.withLock { $0.count } }
   var events: [CollectionEvent<Element>] { state.withLock { $0.events } }
   var latest: CollectionEvent<Element>? { state.withLock { $0.latest } }
+  var operations: Reach.Operations { state.withLock { $0.operations } }
 
   /// Returns the violations, including violations in replays that are checked at the end.
   func violations() -> [ContractError] {
@@ -57,6 +60,7 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
       state.count += 1
       let replaced = state.latest
       state.latest = event
+      if case .change(let change) = event { state.operations.add(change.changeset) }
       state.events.append(event)
       guard state.events.count > options.keeps else { return (replaced, Array([event][..<0])) }
       let excess = state.events.count - options.keeps

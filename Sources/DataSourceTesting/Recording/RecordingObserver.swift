@@ -115,6 +115,9 @@ extension RecordingObserver {
   /// The revision after the latest event, or `nil` before the first event.
   public var revision: Int? { record.latest?.revision }
 
+  /// The numbers of the operations of all changes so far, kept or not.
+  package var operations: Reach.Operations { record.operations }
+
   /// The violations in the events, in order.
   public var violations: [ContractError] { record.violations() }
 

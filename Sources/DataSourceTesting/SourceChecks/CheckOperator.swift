@@ -18,17 +18,22 @@ public import ReactiveSignals
 ///   - steps: The number of transactions of each run.
 ///   - calls: A closure that returns the number of calls of the operator's closure so far. There
 ///     may be at most one call for each inserted or updated element (O4).
-/// - Throws: A ``ContractError`` with the rule, the seed and the step.
+/// - Throws: A ``ContractError`` with the rule, the seed and the step. If the random edits of 200 or
+///   more transactions never delete, insert, update or move an element, the rule is `coverage`.
 public func checkOperator<Output: Differentiable & Sendable>(
   _ makeOutput: @escaping @Sendable (any DataSource<TestElement>) -> LiveCollection<Output>,
   is reference: @escaping @Sendable ([TestElement]) -> [Output],
   seeds: some Sequence<UInt64> = 0..<20, steps: Int = 30, calls: (() -> Int)? = nil
 ) throws(ContractError) {
+  var reach = EditorReach()
   for seed in seeds {
     // Every other run repeats identities.
     let editor = RandomEditor(seed: seed, allowsDuplicates: seed.isMultiple(of: 2))
-    try checkOperator(makeOutput, is: reference, editor: editor, steps: steps, calls: calls)
+    var run = OperatorCheck(
+      makeOutput: makeOutput, reference: reference, calls: calls, editor: editor)
+    reach.add(try run.perform(steps), steps: run.editor.step)
   }
+  try reach.check()
 }
 
 /// Compares an operator over elements of any type with a pure function, in one run.
@@ -47,7 +52,7 @@ public func checkOperator<Input: Differentiable & Sendable, Output: Differentiab
 ) throws(ContractError) {
   var run = OperatorCheck(
     makeOutput: makeOutput, reference: reference, calls: calls, editor: editor)
-  try run.perform(steps)
+  _ = try run.perform(steps)
 }
 
 /// Compares an operator over two collections and a property with a pure function.
@@ -110,6 +115,7 @@ public func checkOperator<
   is reference: @escaping @Sendable ([First], [Second], Int) -> [Output],
   seeds: some Sequence<UInt64> = 0..<20, steps: Int = 30
 ) throws(ContractError) {
+  var (firstReach, secondReach) = (EditorReach(), EditorReach())
   for seed in seeds {
     let allowsDuplicates = seed.isMultiple(of: 2)
     var firstEditor = RandomEditor(seed: seed, allowsDuplicates: allowsDuplicates)
@@ -118,6 +124,9 @@ public func checkOperator<
     let secondRoot = ArrayDataSource(secondEditor.makeElements())
     let (firsts, seconds) = (firstRoot.map(first), secondRoot.map(second))
     let value = Property(1)
+    let inputs = [firstRoot, secondRoot].map {
+      RecordingObserver($0, checksReplay: .atEnd, keeps: 1)
+    }
     var outputs = [makeOutput(firsts, seconds, value)]
     var events = [RecordingObserver(outputs[0], seed: seed)]
 
@@ -149,5 +158,10 @@ public func checkOperator<
         events.append(RecordingObserver(outputs[outputs.count - 1], seed: seed))
       }
     }
+    firstReach.add(inputs[0].operations, steps: firstEditor.step)
+    secondReach.add(inputs[1].operations, steps: secondEditor.step)
+    Reach.note(events[0])
   }
+  try firstReach.check()
+  try secondReach.check()
 }

@@ -16,7 +16,8 @@ struct OperatorCheck<Input: Differentiable & Sendable, Output: Differentiable & 
     let recorder: RecordingObserver<Output>
   }
 
-  mutating func perform(_ steps: Int) throws(ContractError) {
+  /// Performs some steps, and returns the operations of the input.
+  mutating func perform(_ steps: Int) throws(ContractError) -> Reach.Operations {
     let source = ArrayDataSource(editor.makeElements())
     let input = RecordingObserver(source, seed: editor.seed)
     let before = calls?() ?? 0
@@ -42,6 +43,8 @@ struct OperatorCheck<Input: Differentiable & Sendable, Output: Differentiable & 
       for one in attached { try check(one, source.snapshot) }
     }
     try input.check(against: source)
+    for one in attached { Reach.note(one.recorder) }
+    return input.operations
   }
 
   // MARK: Attaching

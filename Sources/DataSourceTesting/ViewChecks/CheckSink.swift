@@ -46,10 +46,8 @@ public func checkSink<View: BatchUpdatingListView, Cell: Equatable>(
   let elements = (0..<3).flatMap { id in (0..<2).map { TestElement(id, $0) } }
   let lists = everyList(upTo: 2, of: elements)
   try await check.check(pairs: lists.flatMap { old in lists.map { (old, $0) } })
-  for seed in seeds {
-    let editor = RandomEditor(seed: seed, allowsDuplicates: seed.isMultiple(of: 2))
-    try await check.check(editor, steps: steps)
-  }
+  let editors = seeds.map { RandomEditor(seed: $0, allowsDuplicates: $0.isMultiple(of: 2)) }
+  try await check.check(editors, steps: steps)
 }
 
 /// Checks that a sectioned list view of your own shows the result of batches.
@@ -100,10 +98,10 @@ public func checkSectionedSink<View: BatchUpdatingSectionedListView, Cell: Equat
       try await check.check(pairs: universe.targets(of: old).map { (old, $0) })
     }
   }
-  for seed in seeds {
-    let editor = RandomEditor(seed: seed, size: 24, allowsDuplicates: seed.isMultiple(of: 2))
-    try await check.check(editor, steps: steps)
+  let editors = seeds.map {
+    RandomEditor(seed: $0, size: 24, allowsDuplicates: $0.isMultiple(of: 2))
   }
+  try await check.check(editors, steps: steps)
 }
 
 extension TestSection {

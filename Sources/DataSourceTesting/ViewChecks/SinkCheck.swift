@@ -56,11 +56,23 @@ struct SinkCheck<View: BatchUpdatingListView, Item, Change: Hashable & Sendable,
     guard await probe.settle(timeout) else { throw completionViolation() }
   }
 
-  /// Binds a view to a source, and edits the source at random.
-  func check(_ editor: RandomEditor<TestElement>, steps: Int) async throws {
-    var editor = editor
+  /// Binds a view to a source for each editor, and edits the source at random.
+  func check(_ editors: [RandomEditor<TestElement>], steps: Int) async throws {
+    var reach = EditorReach()
+    for var editor in editors {
+      let operations = try await check(&editor, steps: steps)
+      reach.add(operations, steps: editor.step)
+    }
+    try reach.check()
+  }
+
+  /// Binds a view to a source, edits the source at random, and returns the operations of the source.
+  private func check(
+    _ editor: inout RandomEditor<TestElement>, steps: Int
+  ) async throws -> Reach.Operations {
     let probe = Probe(try makeView())
     let source = ArrayDataSource(editor.makeElements())
+    let edits = RecordingObserver(source, checksReplay: .atEnd, keeps: 1)
     var random = SeededGenerator(seed: editor.seed)
     let binding = bind(source, probe) { _ in random.oneIn(6) }
     defer { binding.dispose() }
@@ -76,6 +88,7 @@ struct SinkCheck<View: BatchUpdatingListView, Item, Change: Hashable & Sendable,
     }
     guard await probe.settle(timeout) else { throw completionViolation(editor) }
     try compare(probe, with: source, editor)
+    return edits.operations
   }
 
   private func compare(
