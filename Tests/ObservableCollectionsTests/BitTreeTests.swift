@@ -1,4 +1,5 @@
 import DataSourceTesting
+import TestTags
 import Testing
 
 @testable import ObservableCollections
@@ -8,7 +9,8 @@ import Testing
   /// Nodes that are so small that a few bits form several levels, and nodes of the usual size.
   private static let limits = [(2, 4), (3, 4), (4, 5), (7, 6), (16, 8)]
 
-  @Test(arguments: 0..<5) func `random edits of a small list are correct`(_ index: Int) {
+  @Test(.reaches("insert", "remove", "set"), arguments: 0..<5)
+  func `random edits of a small list are correct`(_ index: Int) {
     for seed in UInt64(0)..<5 {
       var random = SeededGenerator(seed: seed)
       let list = ModelledBits(Self.limits[index])
@@ -168,11 +170,14 @@ private final class ModelledBits {
   func apply(_ edit: Edit) {
     switch edit {
     case .insert(let bit, let offset):
+      Reach.note("insert")
       tree.insert(bit, at: offset)
       model.insert(bit, at: offset)
     case .remove(let offset):
+      Reach.note("remove")
       #expect(tree.remove(at: offset) == model.remove(at: offset))
     case .set(let bit, let offset):
+      Reach.note("set")
       tree.set(bit, at: offset)
       model[offset] = bit
     }

@@ -3,6 +3,7 @@ import Diffing
 @testable import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Rules E1 to E5.
@@ -95,12 +96,13 @@ import Testing
     #expect(log.value == ["0:[7]", "made"])
   }
 
-  @Test func `each change continues from the previous event`() throws {
+  @Test(.reaches(.changes)) func `each change continues from the previous event`() throws {
     var editor = RandomEditor(seed: 11)
     let items = Items([1, 2, 3])
     let recorder = RecordingObserver(items, seed: 11)
     for _ in 0..<500 { try editor.step(items) }
     try recorder.check(against: items)
+    Reach.note(recorder)
   }
 
   @Test func `an edit that changes nothing is no event`() throws {

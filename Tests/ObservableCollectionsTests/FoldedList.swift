@@ -1,3 +1,4 @@
+import DataSourceTesting
 import Diffing
 import ObservableCollections
 import ReactiveSignals
@@ -6,17 +7,28 @@ import SwappablePrimitives
 /// An array that follows the events of a collection, and checks each of them. It keeps neither events nor snapshots, so
 /// the collection may edit its tree in place.
 final class FoldedList<Element: Differentiable & Sendable & Equatable>: Sendable {
-  private let state = Locked<(elements: [Element], problem: String?)>(([], nil))
+  private struct State: Sendable {
+    var elements: [Element] = []
+    var problem: String?
+    var operations = Reach.Operations()
+  }
+
+  private let state = Locked(State())
   private let observation = DisposeBag()
 
   init(_ source: some DataSource<Element>) {
     source.observe { [weak self] event in
-      self?.state.withLock { Self.follow(event, &$0.elements, &$0.problem) }
+      self?.state.withLock {
+        Self.follow(event, &$0.elements, &$0.problem)
+        if case .change(let change) = event { $0.operations.add(change.changeset) }
+      }
     }.store(in: observation)
   }
 
   /// The elements after the latest event.
   var elements: [Element] { state.withLock { $0.elements } }
+  /// The numbers of the operations of all changes.
+  var operations: Reach.Operations { state.withLock { $0.operations } }
   /// The first event that did not fit the elements before it, or `nil`.
   var problem: String? { state.withLock { $0.problem } }
 

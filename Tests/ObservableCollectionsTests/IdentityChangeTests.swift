@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Updates that change the identity of an element (C9).
@@ -26,7 +27,7 @@ import Testing
 
   typealias Items = ArrayDataSource<Traced>
 
-  @Test(arguments: IdentityOperators.all)
+  @Test(.reaches(.changes(of: IdentityOperators.all)), arguments: IdentityOperators.all)
   func `an element that stays in the output is kept, whatever its identity becomes`(
     _ name: String
   ) throws {
@@ -44,6 +45,8 @@ struct IdentityRun {
 
   let seed: UInt64
   let items: ArrayDataSource<Traced>
+  /// The name of the operator.
+  var name = ""
   private var random: SeededGenerator
   private var lastNumber = 0
   /// The place that each element has taken, by the number of the element.
@@ -150,6 +153,7 @@ struct IdentityRun {
         seed: seed, step: step)
     }
     try recorder.check(against: output)
+    Reach.note(recorder, of: name)
   }
 }
 
@@ -160,6 +164,7 @@ enum IdentityOperators {
 
   static func check(_ name: String, _ run: inout IdentityRun) throws {
     let check = try #require(checks[name])
+    run.name = name
     try check(&run)
   }
 

@@ -9,13 +9,14 @@ import Testing
 
 /// Searches by identity, which use an index in long collections.
 @Suite(.tags(.concurrency)) struct IdentityIndexTests {
-  @Test(arguments: [40, 280, 700])
+  @Test(.reaches(.changes), arguments: [40, 280, 700])
   func `a search finds the first element whatever was edited before`(size: Int) throws {
     for seed in UInt64(0)..<12 {
       var editor = RandomEditor(
         seed: seed, size: size, editsPerStep: 12, allowsDuplicates: seed.isMultiple(of: 2))
       let list = ArrayDataSource(
         (0..<size).map { _ in editor.makeElement() })
+      let edits = RecordingObserver(counting: list)
       var random = editor.random
       for _ in 0..<60 {
         try editor.step(list)
@@ -31,14 +32,16 @@ import Testing
           #expect(list.remove(identifiedBy: element.id)?.id == element.id)
         }
       }
+      Reach.note(edits)
     }
   }
 
-  @Test func `a search sees the edits of the open transaction`() throws {
+  @Test(.reaches(.rearrangements)) func `a search sees the edits of the open transaction`() throws {
     for seed in UInt64(0)..<20 {
       var random = SeededGenerator(seed: seed)
       let list = ArrayDataSource((0..<300).map { TestElement($0) })
       _ = list.firstIndex(identifiedBy: 7)
+      let edits = RecordingObserver(counting: list)
       list.transaction { draft in
         for step in 0..<60 {
           switch random.below(6) {
@@ -55,6 +58,7 @@ import Testing
           #expect(draft.firstIndex(identifiedBy: draft[offset].id) == offset)
         }
       }
+      Reach.note(edits)
       for (offset, element) in list.snapshot.enumerated() {
         #expect(list.firstIndex(identifiedBy: element.id) == offset)
       }

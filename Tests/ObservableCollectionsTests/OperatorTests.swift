@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
+import TestTags
 import Testing
 
 /// Counts the calls of a closure.
@@ -33,7 +34,7 @@ private final class CallCounter: Sendable {
 
   // MARK: Rule O1, and rules of all operators
 
-  @Test func `map follows its input, whatever is done to it`() throws {
+  @Test(.reaches(.changes)) func `map follows its input, whatever is done to it`() throws {
     let counter = CallCounter()
     let transform = counter.counting { (element: TestElement) in
       // Several identities become one, and contents become equal.
@@ -44,7 +45,7 @@ private final class CallCounter: Sendable {
       seeds: 0..<60, calls: { counter.count })
   }
 
-  @Test func `filter follows its input, whatever is done to it`() throws {
+  @Test(.reaches(.changes)) func `filter follows its input, whatever is done to it`() throws {
     let counter = CallCounter()
     let isIncluded = counter.counting { (element: TestElement) in element.content > 0 }
     try checkOperator(
@@ -52,7 +53,7 @@ private final class CallCounter: Sendable {
       seeds: 0..<60, calls: { counter.count })
   }
 
-  @Test func `compactMap follows its input, whatever is done to it`() throws {
+  @Test(.reaches(.changes)) func `compactMap follows its input, whatever is done to it`() throws {
     let counter = CallCounter()
     let transform = counter.counting { (element: TestElement) in
       element.content > 0 ? TestElement(element.id, element.content / 2) : nil
@@ -63,11 +64,12 @@ private final class CallCounter: Sendable {
       seeds: 0..<60, calls: { counter.count })
   }
 
-  @Test func `reversed follows its input, whatever is done to it`() throws {
+  @Test(.reaches(.changes)) func `reversed follows its input, whatever is done to it`() throws {
     try checkOperator({ $0.reversed() }, is: { $0.reversed() }, seeds: 0..<60)
   }
 
-  @Test func `prefix, suffix and dropFirst follow their input, whatever is done to it`() throws {
+  @Test(.reaches(.changes))
+  func `prefix, suffix and dropFirst follow their input, whatever is done to it`() throws {
     for length in [0, 1, 5, 100] {
       try checkOperator({ $0.prefix(length) }, is: { Array($0.prefix(length)) })
       try checkOperator({ $0.suffix(length) }, is: { Array($0.suffix(length)) })
@@ -75,26 +77,28 @@ private final class CallCounter: Sendable {
     }
   }
 
-  @Test func `sorted by a key follows its input and reads each key once`() throws {
+  @Test(.reaches(.changes)) func `sorted by a key follows its input and reads each key once`()
+    throws
+  {
     let counter = CallCounter()
     let key = counter.counting { (element: TestElement) in element.content }
     try checkOperator(
       { $0.sorted(by: key) }, is: sortedByContent, seeds: 0..<60, calls: { counter.count })
   }
 
-  @Test func `sorted follows its input, whatever is done to it`() throws {
+  @Test(.reaches(.changes)) func `sorted follows its input, whatever is done to it`() throws {
     try checkOperator(
       { $0.sorted { $0.content < $1.content } }, is: sortedByContent, seeds: 0..<60)
   }
 
-  @Test func `concatenated follows its input, whatever is done to it`() throws {
+  @Test(.reaches(.changes)) func `concatenated follows its input, whatever is done to it`() throws {
     try checkOperator({ $0.concatenated(with: $0) }, is: { $0 + $0 }, seeds: 0..<60)
     try checkOperator(
       { $0.filter { $0.content > 0 }.concatenated(with: $0.filter { $0.content == 0 }) },
       is: { $0.filter { $0.content > 0 } + $0.filter { $0.content == 0 } }, seeds: 0..<60)
   }
 
-  @Test func `concatenated takes any number of collections`() throws {
+  @Test(.reaches(.changes)) func `concatenated takes any number of collections`() throws {
     for count in 0...3 {
       try checkOperator(
         { $0.concatenated(with: Array(repeating: $0, count: count)) },
@@ -102,7 +106,7 @@ private final class CallCounter: Sendable {
     }
   }
 
-  @Test func `operators over operators follow their input`() throws {
+  @Test(.reaches(.changes)) func `operators over operators follow their input`() throws {
     try checkOperator(
       {
         $0.filter { $0.id % 3 != 0 }.sorted { $0.content < $1.content }
@@ -113,7 +117,7 @@ private final class CallCounter: Sendable {
       }, seeds: 0..<60)
   }
 
-  @Test func `concatenated over two roots follows both`() throws {
+  @Test(.reaches(.changes)) func `concatenated over two roots follows both`() throws {
     for seed in UInt64(0)..<30 {
       var editor = RandomEditor<TestElement>(seed: seed)
       let (one, other) = (ArrayDataSource<TestElement>(), ArrayDataSource<TestElement>())
@@ -133,6 +137,7 @@ private final class CallCounter: Sendable {
           "seed \(seed)")
       }
       try recorder.check(against: both)
+      Reach.note(recorder)
     }
   }
 

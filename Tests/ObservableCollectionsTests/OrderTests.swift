@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Rules T2 and T3 on one thread.
@@ -127,7 +128,7 @@ import Testing
 
 /// Rule T4 on one thread.
 @Suite struct DiamondTests {
-  @Test func `a diamond sends one event and no intermediate state`() throws {
+  @Test(.reaches(.changes)) func `a diamond sends one event and no intermediate state`() throws {
     let items = Items([1, 2, 3])
     let even = items.filter { $0.id.isMultiple(of: 2) }
     let odd = items.filter { !$0.id.isMultiple(of: 2) }
@@ -142,6 +143,7 @@ import Testing
       #expect(both.snapshot.count == items.count)
     }
     try recorder.check(against: both)
+    Reach.note(recorder)
   }
 
   @Test func `every derived collection is up to date when any observer runs`() {
@@ -167,7 +169,7 @@ import Testing
     #expect(broken.value == [])
   }
 
-  @Test func `a collection concatenated with itself follows it`() throws {
+  @Test(.reaches(.changes)) func `a collection concatenated with itself follows it`() throws {
     let items = Items([1, 2])
     let twice = items.concatenated(with: items)
     let recorder = RecordingObserver(twice)
@@ -175,9 +177,10 @@ import Testing
     for _ in 0..<200 { try editor.step(items) }
     #expect(Array(twice.snapshot) == items.snapshot.map(\.self) + items.snapshot.map(\.self))
     try recorder.check(against: twice)
+    Reach.note(recorder)
   }
 
-  @Test func `a boundary with one source twice follows it`() throws {
+  @Test(.reaches(.changes)) func `a boundary with one source twice follows it`() throws {
     let (items, other) = (Items([1, 2]), Items([9]))
     let joined = items.concatenated(with: other, items)
     let recorder = RecordingObserver(joined)
@@ -185,6 +188,7 @@ import Testing
     for _ in 0..<200 { try editor.step(items) }
     #expect(joined.snapshot.count == 2 * items.count + 1)
     try recorder.check(against: joined)
+    Reach.note(recorder)
   }
 
   @Test func `an operator runs its predicate once for each new element`() {

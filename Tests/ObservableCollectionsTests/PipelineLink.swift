@@ -14,6 +14,8 @@ struct PipelineWorld {
 struct Pipeline {
   let source: any DataSource<TestElement>
   let text: String
+  /// The name of the last operator, or `nil` if there is none.
+  var name: String?
   let contents: @Sendable (PipelineWorld) -> [TestElement]
 }
 
@@ -33,7 +35,9 @@ struct PipelineLink {
     _ text: String, _ output: LiveCollection<TestElement>,
     _ transform: @escaping @Sendable ([TestElement], Int) -> [TestElement]
   ) -> Pipeline {
-    Pipeline(source: output, text: "\(input.text).\(text)") { [input, index] world in
+    let name = String(text.filter { !$0.isNumber })
+    return Pipeline(source: output, text: "\(input.text).\(text)", name: name) {
+      [input, index] world in
       transform(input.contents(world), world.parameters[index])
     }
   }
@@ -43,10 +47,29 @@ struct PipelineLink {
     _ text: String, _ output: LiveCollection<TestElement>, _ other: Pipeline,
     _ transform: @escaping @Sendable ([TestElement], [TestElement]) -> [TestElement]
   ) -> Pipeline {
-    Pipeline(source: output, text: "(\(input.text)).\(text)(\(other.text))") { [input] world in
+    let texts = "(\(input.text)).\(text)(\(other.text))"
+    return Pipeline(source: output, text: texts, name: text) { [input] world in
       transform(input.contents(world), other.contents(world))
     }
   }
+
+  /// Pipelines over this one, which end with each of the operators.
+  func each(with other: Pipeline) -> [Pipeline] {
+    (0..<Self.simpleCount).map(simple) + (0..<Self.groupingCount).map(grouping)
+      + (0..<Self.treeCount).map(tree) + (0..<Self.timedCount).map(timed)
+      + (0..<Self.combinedCount).map { combined($0, with: other) }
+  }
+
+  /// The names of all operators.
+  static let names: [String] = {
+    let root = Pipeline(source: ArrayDataSource<TestElement>(), text: "root") { $0.roots[0] }
+    let link = PipelineLink(input: root, parameter: Property(0), index: 0, isLong: false)
+    return link.each(with: root).compactMap(\.name)
+  }()
+
+  /// The kinds of operations of each operator. Chunks are numbered in order, so they never move.
+  static let operations = Reach.Cases(
+    Reach.Cases.changes(of: names).names.filter { $0 != "chunked(into: ): move" })
 
   // The numbers of the kinds below.
   static let simpleCount = 15

@@ -5,6 +5,7 @@ import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 /// Tests of the contents that readers hold while a list is edited.
@@ -26,7 +27,7 @@ struct PublishedContentsTests {
     }
   }
 
-  @Test func `Events and held snapshots stay exact`() {
+  @Test(.reaches(.changes, "failed transaction")) func `Events and held snapshots stay exact`() {
     let seed = TestRun.seed ?? .random(in: 0 ... .max)
     var random = SeededGenerator(seed: seed)
     let list = ArrayDataSource((0..<400).map { Item($0, "a") })
@@ -61,6 +62,7 @@ struct PublishedContentsTests {
             throw Failure()
           }
         }
+        Reach.note("failed transaction")
       default:
         list.update(at: offset) { $0.label = item.label }
         model[offset].label = item.label
@@ -71,6 +73,7 @@ struct PublishedContentsTests {
       for (snapshot, array) in held { #expect(snapshot.elementsEqual(array), "seed \(seed)") }
     }
     #expect(Array(evens.snapshot) == model.filter { $0.id.isMultiple(of: 2) }, "seed \(seed)")
+    Reach.note(folded[0].operations)
     #expect(folded.allSatisfy { $0.problem == nil }, "seed \(seed)")
     #expect(
       folded[0].elements == model && folded[2].elements == Array(sorted.snapshot), "seed \(seed)")
@@ -223,7 +226,8 @@ struct EditSequenceTests {
     #expect(folded.elements == Array(list.snapshot) && folded.problem == nil)
   }
 
-  @Test func `Transactions of a few edits are exact, also if they are rolled back`() {
+  @Test(.reaches(.changes, "failed transaction"))
+  func `Transactions of a few edits are exact, also if they are rolled back`() {
     struct Failure: Error {}
     let seed = TestRun.seed ?? .random(in: 0 ... .max)
     var random = SeededGenerator(seed: seed)
@@ -259,12 +263,13 @@ struct EditSequenceTests {
         }
         if fails { throw Failure() }
       }
-      if !fails { model = edited }
+      if fails { Reach.note("failed transaction") } else { model = edited }
       #expect(list.snapshot.elementsEqual(model), "seed \(seed)")
     }
     #expect(
       folded[0].elements == model && folded[1].elements.map(\.text) == model.map(\.text),
       "seed \(seed)")
+    Reach.note(folded[0].operations)
     #expect(folded.allSatisfy { $0.problem == nil }, "seed \(seed)")
   }
 
@@ -311,7 +316,8 @@ struct EditSequenceTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test func `Held sections and their changes stay exact`() {
+  @Test(.reaches(.changes(of: ["rows", "group"])))
+  func `Held sections and their changes stay exact`() {
     let seed = TestRun.seed ?? .random(in: 0 ... .max)
     var random = SeededGenerator(seed: seed)
     let (list, sections) = makeSections()
@@ -364,6 +370,8 @@ struct EditSequenceTests {
         section.elements.elementsEqual(model.filter { $0.key == section.key }), "seed \(seed)")
     }
     #expect(group.elements == model.filter { $0.key == 1 }, "seed \(seed)")
+    Reach.note(rows.operations, of: "rows")
+    Reach.note(group.operations, of: "group")
     #expect(
       folded.problem == nil && rows.problem == nil && group.problem == nil, "seed \(seed)")
     withExtendedLifetime(observation) {}

@@ -3,11 +3,14 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Random pipelines of operators over several roots and parameters, compared with arrays (O1, O2, O6, O9, T12).
 @Suite struct RandomPipelineTests {
-  @Test func `random pipelines equal what arrays give`() throws {
+  @Test(.reaches(Reach.Cases(PipelineLink.names))) func `random pipelines equal what arrays give`()
+    throws
+  {
     let batches = TestRun.isLong ? 1_000_000 : 10_000
     let stepsPerRun = 40
     let first = TestRun.seed ?? 0
@@ -17,8 +20,18 @@ import Testing
     }
   }
 
+  @Test(.reaches(PipelineLink.operations))
+  func `one operator of each kind equals what arrays give`() throws {
+    let first = TestRun.seed ?? 0
+    for seed in first..<first + (TestRun.isLong ? 1_000 : 24) {
+      var run = PipelineRun(seed: seed, size: [3, 12, 40][Int(seed % 3)])
+      try run.performEach(40)
+    }
+  }
+
   /// A draft edits nodes in place that no published list has.
-  @Test func `random pipelines whose lists nobody keeps equal what arrays give`() throws {
+  @Test(.reaches(.changes))
+  func `random pipelines whose lists nobody keeps equal what arrays give`() throws {
     let first = TestRun.seed ?? 0
     for seed in first..<first + (TestRun.isLong ? 20_000 : 60) {
       var run = PipelineRun(
@@ -27,7 +40,8 @@ import Testing
     }
   }
 
-  @Test func `random pipelines over results that come later settle at what arrays give`()
+  @Test(.reaches(.changes))
+  func `random pipelines over results that come later settle at what arrays give`()
     async throws
   {
     for seed in (TestRun.seed ?? 0)..<(TestRun.seed ?? 0) + (TestRun.isLong ? 2_000 : 60) {
@@ -75,15 +89,7 @@ private struct PipelineRun {
     let aggregates = seed.isMultiple(of: 5) ? AllAggregates(of: pipeline.source) : nil
     for step in 0..<steps {
       let count = recorder.eventCount
-      let kinds = 1 + random.below(15)
-      try withTransaction {
-        for index in roots.indices where kinds >> index & 1 != 0 {
-          try editors[index].step(roots[index])
-        }
-        for (index, parameter) in parameters.enumerated() where kinds >> (index + 2) & 1 != 0 {
-          parameter.value = random.below(5)
-        }
-      }
+      try edit()
       let expected = Snapshot(pipeline.contents(world))
       try #require(
         pipeline.source.snapshot.hasSameContents(as: expected),
@@ -99,6 +105,41 @@ private struct PipelineRun {
     }
     for job in jobs.exchange([]) { job() }
     for recorder in [recorder, late, merged] { try recorder?.check(against: pipeline.source) }
+  }
+
+  /// Edits some roots and parameters in one transaction.
+  private mutating func edit() throws {
+    let kinds = 1 + random.below(15)
+    try withTransaction {
+      for index in roots.indices where kinds >> index & 1 != 0 {
+        try editors[index].step(roots[index])
+      }
+      for (index, parameter) in parameters.enumerated() where kinds >> (index + 2) & 1 != 0 {
+        parameter.value = random.below(5)
+      }
+    }
+  }
+
+  /// Edits the roots below one operator of each kind.
+  mutating func performEach(_ steps: Int) throws {
+    let inputs = roots.indices.map { index in
+      Pipeline(source: roots[index], text: "roots[\(index)]") { $0.roots[index] }
+    }
+    let link = PipelineLink(input: inputs[0], parameter: parameters[0], index: 0, isLong: false)
+    let pipelines = link.each(with: inputs[1])
+    let recorders = pipelines.map { RecordingObserver($0.source, seed: seed) }
+    for step in 0..<steps {
+      try edit()
+      for pipeline in pipelines {
+        try #require(
+          pipeline.source.snapshot.hasSameContents(as: Snapshot(pipeline.contents(world))),
+          "seed \(seed), step \(step): \(pipeline.text)")
+      }
+    }
+    for (pipeline, recorder) in zip(pipelines, recorders) {
+      try recorder.check(against: pipeline.source)
+      Reach.note(recorder, of: pipeline.name)
+    }
   }
 
   /// Edits one root at a time. The observers keep no lists.
@@ -123,6 +164,7 @@ private struct PipelineRun {
           "seed \(seed), step \(step): \(pipeline.text): \(list.problem ?? "")")
       }
     }
+    if let output = folded.last { Reach.note(output.operations) }
   }
 
   /// Edits the roots of a pipeline that begins with asynchronous transforms, and waits for its last contents.
@@ -153,6 +195,7 @@ private struct PipelineRun {
       pipeline.source.snapshot.hasSameContents(as: Snapshot(pipeline.contents(world))),
       "seed \(seed): \(pipeline.text)")
     try recorders.last?.check(against: pipeline.source)
+    if let recorder = recorders.last { Reach.note(recorder) }
   }
 
   private static func later(_ element: TestElement) -> TestElement {
@@ -178,14 +221,18 @@ private struct PipelineRun {
     let link = PipelineLink(
       input: input, parameter: parameters[index], index: index,
       isLong: input.contents(world).count > 200)
-    switch random.below(6) {
-    case 0: return link.simple(random.below(PipelineLink.simpleCount))
-    case 1: return link.grouping(random.below(PipelineLink.groupingCount))
-    case 2: return link.tree(random.below(PipelineLink.treeCount))
-    case 3: return link.timed(random.below(PipelineLink.timedCount))
-    default:
-      return link.combined(
-        random.below(PipelineLink.combinedCount), with: makePipeline(depth: random.below(3)))
-    }
+    let pipeline =
+      // The numbers of the cases are about in proportion to the numbers of the operators.
+      switch random.below(10) {
+      case 0...2: link.simple(random.below(PipelineLink.simpleCount))
+      case 3...4: link.grouping(random.below(PipelineLink.groupingCount))
+      case 5: link.tree(random.below(PipelineLink.treeCount))
+      case 6: link.timed(random.below(PipelineLink.timedCount))
+      default:
+        link.combined(
+          random.below(PipelineLink.combinedCount), with: makePipeline(depth: random.below(3)))
+      }
+    if let name = pipeline.name { Reach.note(name) }
+    return pipeline
   }
 }

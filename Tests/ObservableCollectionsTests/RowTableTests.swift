@@ -1,5 +1,6 @@
 import DataSourceTesting
 import TestSupport
+import TestTags
 import Testing
 
 @testable import ObservableCollections
@@ -20,7 +21,8 @@ import Testing
     deinit { living.modify { $0 -= 1 } }
   }
 
-  @Test(arguments: 0..<20) func `values are kept until their rows are removed`(seed: UInt64) {
+  @Test(.reaches("insertion", "removal", "new value"), arguments: 0..<20)
+  func `values are kept until their rows are removed`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let living = Shared(0)
     var model: [UInt32: Int] = [:]
@@ -33,13 +35,16 @@ import Testing
         case 0, 1:
           let row = values.insert(Counted(1_000 + step, living))
           #expect(model.updateValue(1_000 + step, forKey: row) == nil)
+          Reach.note("insertion")
         case 2, 3:
           guard let row = model.keys.sorted().randomElement(using: &random) else { continue }
           #expect(values.remove(row).number == model.removeValue(forKey: row))
+          Reach.note("removal")
         default:
           guard let row = model.keys.sorted().randomElement(using: &random) else { continue }
           values[row] = Counted(5_000 + step, living)
           model[row] = 5_000 + step
+          Reach.note("new value")
         }
         #expect(living.value == model.count)
       }

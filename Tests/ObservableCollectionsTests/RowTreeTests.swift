@@ -1,5 +1,6 @@
 import DataSourceTesting
 import ObservableCollections
+import TestTags
 import Testing
 
 /// The tree of rows, compared with an array.
@@ -7,7 +8,8 @@ import Testing
   /// Nodes that are so small that a few rows form several levels.
   private static let limits = [(2, 4), (3, 4), (4, 5), (7, 6), (62, 14)]
 
-  @Test(arguments: 0..<5) func `random edits of a small list are correct`(_ index: Int) {
+  @Test(.reaches("insert", "insert before rows", "remove"), arguments: 0..<5)
+  func `random edits of a small list are correct`(_ index: Int) {
     for seed in UInt64(0)..<10 {
       var random = SeededGenerator(seed: seed)
       let list = ModelledRows(Self.limits[index])
@@ -298,10 +300,12 @@ private final class ModelledRows {
   func apply(_ edit: Edit) {
     switch edit {
     case .insert(let offset):
+      Reach.note("insert")
       let row = unused.removeLast()
       tree.insert(row, at: offset)
       model.insert(row, at: offset)
     case .remove(let offset):
+      Reach.note("remove")
       let row = model.remove(at: offset)
       if offset % 2 == 0 {
         #expect(tree.remove(at: offset) == row)
@@ -328,6 +332,7 @@ private final class ModelledRows {
     case 8 where isGrowing:
       let row = unused.removeLast()
       let later = Set(model[offset...])
+      Reach.note("insert before rows")
       #expect(tree.insert(row) { later.contains($0) } == offset)
       model.insert(row, at: offset)
     default:

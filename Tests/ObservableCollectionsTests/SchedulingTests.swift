@@ -192,7 +192,7 @@ final class Stepper: Sendable {
     observation.disposeAndWait()
   }
 
-  @Test(arguments: [DeliveryPolicy.coalesce, .everything, .bounded(4)])
+  @Test(.reaches(.changes), arguments: [DeliveryPolicy.coalesce, .everything, .bounded(4)])
   func `events stay in order on a concurrent queue`(policy: DeliveryPolicy) async throws {
     let queue = DispatchQueue(label: "many", attributes: .concurrent)
     let recorder = RecordingObserver(items, on: .queue(queue), policy: policy)
@@ -205,6 +205,7 @@ final class Stepper: Sendable {
     for worker in workers { try worker.join() }
     await items.flush()
     try recorder.check(against: items)
+    Reach.note(recorder)
   }
 
   @MainActor @Test func `an observer on the main actor receives events in order`() async throws {
@@ -220,7 +221,9 @@ final class Stepper: Sendable {
     observation.dispose()
   }
 
-  @Test(arguments: UInt64(0)..<20) func `random merges keep the contract`(seed: UInt64) throws {
+  @Test(.reaches(.changes), arguments: UInt64(0)..<20) func `random merges keep the contract`(
+    seed: UInt64
+  ) throws {
     var editor = RandomEditor(seed: seed)
     let recorders = [DeliveryPolicy.coalesce, .bounded(3), .everything].map { recorder($0) }
     for _ in 0..<60 {
@@ -228,7 +231,10 @@ final class Stepper: Sendable {
       if editor.random.oneIn(4) { stepper.run() }
     }
     stepper.run()
-    for recorder in recorders { try recorder.check(against: items) }
+    for recorder in recorders {
+      try recorder.check(against: items)
+      Reach.note(recorder)
+    }
   }
 }
 

@@ -2,6 +2,7 @@ import DataSourceTesting
 import Diffing
 import ReactiveSignals
 import Synchronization
+import TestTags
 import Testing
 
 @testable import ObservableCollections
@@ -189,7 +190,9 @@ import Testing
     #expect(feed.collection.status.diagnostics == [])
   }
 
-  @Test(arguments: 0..<20)
+  @Test(
+    .reaches("whole", "appended", "changed", "same", "failed transaction", "repeated identity"),
+    arguments: 0..<20)
   func `the remark is right after random changes, also if a transaction fails`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     struct Failure: Error {}
@@ -209,7 +212,14 @@ import Testing
           updated: [])
       default: contents = .same
       }
+      switch contents {
+      case .whole: Reach.note("whole")
+      case .appended: Reach.note("appended")
+      case .changed: Reach.note("changed")
+      case .same: Reach.note("same")
+      }
       if random.below(5) == 0 {
+        Reach.note("failed transaction")
         try? withTransaction { () throws(Failure) in
           feed.publish(contents)
           throw Failure()
@@ -220,6 +230,7 @@ import Testing
       }
       let ids = ids(feed)
       let isRepeated = Set(ids).count < ids.count
+      if isRepeated { Reach.note("repeated identity") }
       let codes = feed.collection.status.diagnostics.map(\.code)
       #expect(codes == (isRepeated ? ["duplicate-identity"] : []), "seed \(seed): \(ids)")
       // Offsets are those of the first two elements with the identity.

@@ -2,18 +2,20 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import TestSupport
+import TestTags
 import Testing
 
 /// Changesets applied to the tree behind snapshots.
 @Suite struct StorageChangesetTests {
   private let tiny = NodeLimits(leaf: 3, inner: 4, flat: 0, bulk: 0)
 
-  @Test func `a changeset has the same effect on a tree as on an array`() {
+  @Test(.reaches(.changes)) func `a changeset has the same effect on a tree as on an array`() {
     for seed in UInt64(0)..<300 {
       var editor = RandomEditor(seed: seed, size: 40)
       let old = editor.makeElements()
       let new = editor.variation(of: old)
       let changeset = Changeset(from: old, to: new)
+      Reach.note(changeset)
       var tree = PersistentArray(old)
       let before = tree
       tree.apply(

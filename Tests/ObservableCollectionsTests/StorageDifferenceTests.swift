@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// The difference of two versions of a tree, compared with the difference of two arrays.
@@ -30,6 +31,7 @@ import Testing
     let whole = Changeset(from: oldElements, to: newElements)
     let (oldSnapshot, newSnapshot) = (Snapshot(old), Snapshot(new))
     var changesets = [oldSnapshot.changeset(to: newSnapshot)]
+    Reach.note(changesets[0])
     if case .tree(let oldRoot) = old, case .tree(let newRoot) = new {
       let gaps = TreeComparison(oldRoot, newRoot).gaps
       changesets.append(oldSnapshot.changeset(to: newSnapshot, in: gaps))
@@ -122,7 +124,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<5) func `random edits are found`(_ index: Int) {
+  @Test(.reaches(.changes), arguments: 0..<5) func `random edits are found`(_ index: Int) {
     let limits = index < 4 ? Self.tiny[index] : NodeLimits(leaf: 16, inner: 6, flat: 0, bulk: 0)
     for seed in UInt64(0)..<6 {
       var random = SeededGenerator(seed: seed)

@@ -3,6 +3,7 @@ import DataSourceTesting
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Transactions, bindings and operators on collections long enough to be trees.
@@ -16,7 +17,9 @@ import Testing
       ])
   }
 
-  @Test func `random transactions of a long collection keep the contract`() throws {
+  @Test(.reaches(.changes)) func `random transactions of a long collection keep the contract`()
+    throws
+  {
     for seed in UInt64(0)..<12 {
       var editor = makeEditor(seed)
       let items = Items(editor.variation(of: []))
@@ -26,11 +29,12 @@ import Testing
       for _ in 0..<20 { try editor.step(items) }
       #expect(target.snapshot.hasSameContents(as: items.snapshot))
       try recorder.check(against: items)
+      Reach.note(recorder)
       binding.dispose()
     }
   }
 
-  @Test func `operators follow a long collection`() throws {
+  @Test(.reaches(.changes)) func `operators follow a long collection`() throws {
     for seed in UInt64(0)..<4 {
       try checkOperator(
         { $0.filter { $0.content > 0 }.concatenated(with: $0.sorted { $0.content < $1.content }) },
@@ -246,13 +250,14 @@ import Testing
     }
   }
 
-  @Test func `any changeset between two lists fits`() {
+  @Test(.reaches(.changes)) func `any changeset between two lists fits`() {
     var random = SeededGenerator(seed: 3)
     for _ in 0..<2_000 {
       let old = (0..<random.below(12)).shuffled(using: &random).map { TestElement($0) }
       let new = (0..<random.below(12)).shuffled(using: &random)
         .map { TestElement($0, random.below(2)) }
       let changeset = Changeset(from: old, to: new)
+      Reach.note(changeset)
       #expect(changeset.misfit(oldCount: old.count) == nil)
       #expect(changeset.inverse.misfit(oldCount: new.count) == nil)
       #expect(changeset.applying(to: old, with: new) == new)
@@ -311,7 +316,7 @@ import Testing
     #expect(items.snapshot.map(\.content) == [0, 7, 0, 5, 0])
   }
 
-  @Test func `publishing a difference leads to the new contents`() throws {
+  @Test(.reaches(.changes)) func `publishing a difference leads to the new contents`() throws {
     for seed in UInt64(0)..<60 {
       var editor = RandomEditor<TestElement>(seed: seed, size: seed % 2 == 0 ? 20 : 600)
       let items = Items(editor.variation(of: []))
@@ -325,6 +330,7 @@ import Testing
         #expect(Array(items.snapshot) == new)
       }
       try recorder.check(against: items)
+      Reach.note(recorder)
     }
   }
 }

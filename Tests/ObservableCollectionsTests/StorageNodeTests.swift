@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// The memory of nodes: elements are created, copied, moved and released exactly as often as necessary.
@@ -11,6 +12,10 @@ import Testing
   private static let tiny = [(2, 4), (3, 4), (4, 5), (5, 6)].map {
     NodeLimits(leaf: $0, inner: $1, flat: 0, bulk: 0)
   }
+
+  private static let edits = Reach.Cases([
+    "move", "exchange", "remove", "insert", "keep a version", "release a version", "replace",
+  ])
 
   /// A list with earlier versions of it.
   private struct Versions<Element: Numbered> {
@@ -29,15 +34,28 @@ import Testing
       let count = tree.model.count
       let offset = random.below(max(count, 1))
       switch random.below(8) {
-      case 0 where count > 0: tree.move(from: offset, to: random.below(count))
-      case 1 where count > 0: tree.exchange(at: offset, with: make())
-      case 2 where count > 0: tree.remove(at: offset)
+      case 0 where count > 0:
+        Reach.note("move")
+        tree.move(from: offset, to: random.below(count))
+      case 1 where count > 0:
+        Reach.note("exchange")
+        tree.exchange(at: offset, with: make())
+      case 2 where count > 0:
+        Reach.note("remove")
+        tree.remove(at: offset)
       case 3, 4:
+        Reach.note("insert")
         tree.insert(make(), at: random.below(count + 1))
         if count > size { tree.remove(at: offset) }
-      case 5: if random.oneIn(4) { kept.append(tree) }
-      case 6: if !kept.isEmpty { kept.remove(at: random.below(kept.count)) }
+      case 5 where random.oneIn(4):
+        Reach.note("keep a version")
+        kept.append(tree)
+      case 6 where !kept.isEmpty:
+        Reach.note("release a version")
+        kept.remove(at: random.below(kept.count))
+      case 5, 6: break
       default:
+        Reach.note("replace")
         // Short and long ranges take different paths.
         let length = random.oneIn(4) ? size / 3 : 3
         let end = min(count, offset + random.below(length))
@@ -62,26 +80,30 @@ import Testing
     return versions.kept.lazy.compactMap(\.violation).first
   }
 
-  @Test(arguments: 0..<4) func `no element is leaked or released twice`(_ index: Int) {
+  @Test(.reaches(Self.edits), arguments: 0..<4) func `no element is leaked or released twice`(
+    _ index: Int
+  ) {
     for seed in UInt64(0)..<20 {
       #expect(violation(Counted.self, Self.tiny[index], seed: seed, size: 60, steps: 300) == nil)
       #expect(Counted.Object.live.value == 0)
     }
   }
 
-  @Test func `no element of a long list is leaked or released twice`() {
+  @Test(.reaches(Self.edits)) func `no element of a long list is leaked or released twice`() {
     let limits = NodeLimits.standard(for: Counted.self)
     #expect(violation(Counted.self, limits, seed: 1, size: 5_000, steps: 2_000) == nil)
     #expect(Counted.Object.live.value == 0)
   }
 
-  @Test(arguments: 0..<4) func `weak references survive all edits`(_ index: Int) {
+  @Test(.reaches(Self.edits), arguments: 0..<4) func `weak references survive all edits`(
+    _ index: Int
+  ) {
     for seed in UInt64(0)..<10 {
       #expect(violation(Weak.self, Self.tiny[index], seed: seed, size: 60, steps: 300) == nil)
     }
   }
 
-  @Test(arguments: 0..<4) func `elements keep their alignment`(_ index: Int) {
+  @Test(.reaches(Self.edits), arguments: 0..<4) func `elements keep their alignment`(_ index: Int) {
     for seed in UInt64(0)..<5 {
       #expect(violation(Wide.self, Self.tiny[index], seed: seed, size: 60, steps: 200) == nil)
       #expect(violation(Narrow.self, Self.tiny[index], seed: seed, size: 60, steps: 200) == nil)

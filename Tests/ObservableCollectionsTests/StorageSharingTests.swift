@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// The memory that an edit copies, and the time at which elements are released.
@@ -115,15 +116,16 @@ import Testing
     #expect(snapshot.description == snapshot.array.description)
   }
 
-  @Test func `the difference of trees is the difference of their elements`() {
+  @Test(.reaches(.changes)) func `the difference of trees is the difference of their elements`() {
     for seed in UInt64(0)..<20 {
       var editor = RandomEditor(seed: seed, size: 900)
       let old = Items(editor.makeElements(upTo: 900))
       let new = Items(editor.variation(of: old.snapshot.array))
       for items in [old, new] { items.insert(-1, at: items.count / 2) }
+      let changeset = old.snapshot.changeset(to: new.snapshot)
+      Reach.note(changeset)
       #expect(
-        old.snapshot.changeset(to: new.snapshot)
-          == Changeset(from: old.snapshot.array, to: new.snapshot.array), "seed \(seed)")
+        changeset == Changeset(from: old.snapshot.array, to: new.snapshot.array), "seed \(seed)")
     }
   }
 

@@ -2,6 +2,7 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import TestSupport
+import TestTags
 import Testing
 
 /// The tree behind snapshots, compared with an array.
@@ -79,7 +80,8 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<4) func `many random edits of a small tree are correct`(_ index: Int) {
+  @Test(.reaches("move", "exchange", "remove", "insert", "replace"), arguments: 0..<4)
+  func `many random edits of a small tree are correct`(_ index: Int) {
     let limits = Self.tiny[index]
     for seed in UInt64(0)..<30 {
       var random = SeededGenerator(seed: seed)
@@ -98,7 +100,8 @@ import Testing
     }
   }
 
-  @Test func `random edits of a large tree are correct`() {
+  @Test(.reaches("move", "exchange", "remove", "insert", "replace"))
+  func `random edits of a large tree are correct`() {
     for seed in UInt64(0)..<3 {
       var random = SeededGenerator(seed: seed)
       var tree = ModelledArray(Array(0..<20_000), .standard(for: Int.self))
@@ -123,16 +126,21 @@ import Testing
   ) {
     let count = tree.model.count
     if count > 1, random.oneIn(4) {
+      Reach.note("move")
       tree.move(from: random.below(count), to: random.below(count))
     } else if count > 0, random.oneIn(4) {
+      Reach.note("exchange")
       tree.exchange(at: random.below(count), with: -step)
     } else if count > 0, random.oneIn(4) {
+      Reach.note("remove")
       tree.remove(at: random.below(count))
     } else if count < size, random.oneIn(4) {
+      Reach.note("insert")
       tree.insert(step, at: random.below(count + 1))
     } else {
       let lower = random.below(count + 1)
       let upper = min(count, lower + random.below(length))
+      Reach.note("replace")
       let new = count < size ? random.below(length) : 0
       tree.replaceSubrange(lower..<upper, with: (0..<new).map { 1_000_000 + step + $0 })
     }

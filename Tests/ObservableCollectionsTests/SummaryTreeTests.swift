@@ -1,5 +1,6 @@
 import DataSourceTesting
 import ObservableCollections
+import TestTags
 import Testing
 
 /// The tree of values and combinations, compared with an array.
@@ -7,7 +8,9 @@ import Testing
   /// Nodes that are so small that a few values form several levels, and nodes of the usual size.
   private static let limits = [(2, 4), (3, 4), (4, 5), (16, 8)]
 
-  @Test(arguments: 0..<4) func `random edits are correct`(_ index: Int) {
+  @Test(.reaches("insert", "remove", "replace"), arguments: 0..<4) func `random edits are correct`(
+    _ index: Int
+  ) {
     for seed in UInt64(0)..<5 {
       var random = SeededGenerator(seed: seed)
       let list = ModelledSummary(Self.limits[index])
@@ -170,11 +173,14 @@ private final class ModelledSummary {
   func apply(_ edit: Edit) {
     switch edit {
     case .insert(let offset, let value):
+      Reach.note("insert")
       tree.insert([value], at: offset)
       model.insert(value, at: offset)
     case .remove(let offset):
+      Reach.note("remove")
       #expect(tree.remove(at: offset) == [model.remove(at: offset)])
     case .replace(let offset, let value):
+      Reach.note("replace")
       tree.replace(at: offset, with: [value])
       model[offset] = value
     }

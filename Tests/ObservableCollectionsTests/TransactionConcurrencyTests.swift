@@ -202,7 +202,8 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func `random transactions over many roots are whole for each observer`() throws {
+  @Test(.reaches("failed transaction", "failed part", "edit", "property"))
+  func `random transactions over many roots are whole for each observer`() throws {
     let seed = TestRun.seed ?? .random(in: 0 ... .max)
     print("random transactions: SWAPPABLE_SEED=\(seed)")
     let rounds = TestRun.isLong ? 20_000 : 100
@@ -235,6 +236,8 @@ import Testing
     let gate = RecursiveGate()
     let stamp = Shared(0)
     let isOver = Shared(false)
+    // Workers are no tasks of the test.
+    let reach = Reach.current
     let writers = (0..<2).map { thread in
       Worker {
         var random = SeededGenerator(seed: seed &+ UInt64(thread))
@@ -242,7 +245,8 @@ import Testing
           operations.modify { $0 += 1 }
           var order = Array(0...4)
           order.shuffle(using: &random)
-          let fails = random.oneIn(8)
+          let fails = random.oneIn(5)
+          if fails { reach?.note("failed transaction") }
           // One at a time, because the roots are edited in any order.
           gate.enter(as: .current)
           let number = stamp.modify { value in
@@ -253,7 +257,9 @@ import Testing
             for index in order {
               if index == 4 {
                 property.value = number
+                reach?.note("property")
               } else if random.oneIn(3) {
+                reach?.note("failed part")
                 try? withTransaction {
                   roots[index][0] = TestElement(index, -number)
                   throw Refusal()
@@ -261,6 +267,7 @@ import Testing
                 roots[index][0] = TestElement(index, number)
               } else {
                 roots[index][0] = TestElement(index, number)
+                reach?.note("edit")
               }
             }
             if fails { throw Refusal() }

@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Rule T1, one collection on one thread.
@@ -172,7 +173,7 @@ import Testing
     }
   }
 
-  @Test func `random nested transactions keep the contract`() throws {
+  @Test(.reaches(.changes)) func `random nested transactions keep the contract`() throws {
     for seed in UInt64(0)..<40 {
       var editor = RandomEditor(
         seed: seed, kinds: RandomEdit.allCases + [.nest, .nestAndThrow, .cancelOut])
@@ -180,6 +181,7 @@ import Testing
       let recorder = RecordingObserver(items, seed: seed)
       for _ in 0..<50 { try editor.step(items) }
       try recorder.check(against: items)
+      Reach.note(recorder)
     }
   }
 }

@@ -2,6 +2,7 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import ReactiveSignals
+import TestTags
 import Testing
 
 /// Windows: exact events, and the anchored window beside a model.
@@ -68,7 +69,7 @@ import Testing
     #expect(page.snapshot.map(\.id) == [4, 5, 6])
   }
 
-  @Test(arguments: [8, 60, 400])
+  @Test(.reaches(.changes), arguments: [8, 60, 400])
   func `an anchored page equals its model`(size: Int) throws {
     for seed in UInt64(0)..<40 {
       var editor = RandomEditor(seed: seed, size: size, allowsDuplicates: false)
@@ -95,6 +96,7 @@ import Testing
         #expect(page.snapshot.map(\.id) == expected, "seed \(seed)")
       }
       try recorder.check(against: page)
+      Reach.note(recorder)
     }
   }
 }

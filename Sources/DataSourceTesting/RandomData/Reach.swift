@@ -1,4 +1,5 @@
 package import Diffing
+package import ObservableCollections
 import SwappablePrimitives
 
 /// A counter of the cases that a random test reaches.
@@ -110,6 +111,11 @@ extension Reach {
     current?.note(name, count)
   }
 
+  /// Counts the operations of changes for the test that runs.
+  package static func note(_ operations: Operations, of name: String? = nil) {
+    current?.note(operations, of: name)
+  }
+
   /// Counts the operations of a changeset for the test that runs.
   package static func note(_ changeset: Changeset, of name: String? = nil) {
     guard let current else { return }
@@ -118,10 +124,26 @@ extension Reach {
     current.note(operations, of: name)
   }
 
+  /// Counts the operations of sections and elements as those of `section` and `element`.
+  package static func note(_ changeset: SectionedChangeset) {
+    note(changeset.sections, of: "section")
+    note("element: deletion", changeset.elementDeletions.count)
+    note("element: insertion", changeset.elementInsertions.count)
+    note("element: update", changeset.elementUpdates.count)
+    note("element: move", changeset.elementMoves.count)
+  }
+
   /// Counts the operations of all changes that an observer has received, for the test that runs.
   package static func note<Element>(_ recorder: RecordingObserver<Element>, of name: String? = nil)
   {
     current?.note(recorder.operations, of: name)
+  }
+}
+
+extension RecordingObserver {
+  /// Observes a source to count its operations. The changes are neither checked nor kept.
+  package convenience init(counting source: any DataSource<Element>) {
+    self.init(source, checksReplay: .atEnd, keeps: 1, expectsEveryRevision: false)
   }
 }
 

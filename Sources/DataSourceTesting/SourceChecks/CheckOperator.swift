@@ -124,9 +124,7 @@ public func checkOperator<
     let secondRoot = ArrayDataSource(secondEditor.makeElements())
     let (firsts, seconds) = (firstRoot.map(first), secondRoot.map(second))
     let value = Property(1)
-    let inputs = [firstRoot, secondRoot].map {
-      RecordingObserver($0, checksReplay: .atEnd, keeps: 1)
-    }
+    let inputs = [firstRoot, secondRoot].map { RecordingObserver(counting: $0) }
     var outputs = [makeOutput(firsts, seconds, value)]
     var events = [RecordingObserver(outputs[0], seed: seed)]
 

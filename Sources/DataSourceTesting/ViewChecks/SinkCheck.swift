@@ -72,7 +72,7 @@ struct SinkCheck<View: BatchUpdatingListView, Item, Change: Hashable & Sendable,
   ) async throws -> Reach.Operations {
     let probe = Probe(try makeView())
     let source = ArrayDataSource(editor.makeElements())
-    let edits = RecordingObserver(source, checksReplay: .atEnd, keeps: 1)
+    let edits = RecordingObserver(counting: source)
     var random = SeededGenerator(seed: editor.seed)
     let binding = bind(source, probe) { _ in random.oneIn(6) }
     defer { binding.dispose() }

@@ -8,11 +8,14 @@ import Testing
 
 /// Aggregates between threads.
 @Suite(.tags(.concurrency)) struct AggregateConcurrencyTests {
-  @Test func `four threads edit while others create aggregates and join`() throws {
+  @Test(.reaches(.changes)) func `four threads edit while others create aggregates and join`()
+    throws
+  {
     let items = Items((0..<50).map { TestElement($0, $0 % 3) })
     let (problems, isOver) = (Log<String>([]), Shared(false))
     let total = items.live.sum { Double($0.content) }
     let count = items.live.count
+    let edits = RecordingObserver(counting: items)
     let both = ReadOnlyProperty { inputs in
       Both(items: inputs.collection(items), total: inputs.property(total), problems: problems)
     }
@@ -42,6 +45,7 @@ import Testing
     isOver.value = true
     for reader in readers { try reader.join() }
     items.collection.flushAndWait()
+    Reach.note(edits)
     let snapshot = items.snapshot
     #expect(total.value == Double(snapshot.reduce(0) { $0 + $1.content }))
     #expect(count.value == snapshot.count)

@@ -4,6 +4,7 @@ import ObservableCollections
 import Observation
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Aggregates as inputs of operators, in transactions, and their lifetimes.
@@ -33,7 +34,8 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func `an operator over an aggregate and its collection sees both up to date`() throws {
+  @Test(.reaches(.changes))
+  func `an operator over an aggregate and its collection sees both up to date`() throws {
     let mismatches = Shared(0)
     let sorted = items.sorted { $0.content < $1.content }
     let total = items.live.sum(of: \.content)
@@ -42,6 +44,7 @@ import Testing
         items: inputs.collection(sorted), total: inputs.property(total), mismatches: mismatches)
     }
     let events = RecordingObserver(shares)
+    let edits = RecordingObserver(counting: items)
     var editor = RandomEditor<TestElement>(seed: 4)
     for step in 1...200 {
       let revision = items.revision
@@ -50,6 +53,7 @@ import Testing
       #expect(items.revision - revision <= 1)
     }
     try events.check(against: shares)
+    Reach.note(edits)
     #expect(mismatches.value == 0)
   }
 

@@ -3,11 +3,12 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Rules O4 and O9: aggregates of a collection as properties.
 @Suite struct AggregateTests {
-  @Test func `aggregates follow random edits`() throws {
+  @Test(.reaches(.changes)) func `aggregates follow random edits`() throws {
     for seed in UInt64(0)..<40 {
       // Large transactions compute aggregates again instead of editing them.
       var editor = RandomEditor(
@@ -17,6 +18,7 @@ import Testing
       let sources: [any DataSource<TestElement>] = [
         items, items.filter { $0.content > 0 }, items.sorted { $0.content < $1.content },
       ]
+      let edits = RecordingObserver(counting: items)
       let checks = sources.map { AllAggregates(of: $0) }
       for _ in 0..<40 {
         try editor.step(items)
@@ -24,6 +26,7 @@ import Testing
       }
       // The aggregates of a late start are the same.
       for source in sources { #expect(AllAggregates(of: source).problem == nil, "seed \(seed)") }
+      Reach.note(edits)
     }
   }
 
@@ -203,7 +206,7 @@ import Testing
   }
 
   /// A hundred thousand edits with `SWAPPABLE_LONG=1`, and two thousand otherwise.
-  @Test func `a sum equals the sum of the contents to the last bit`() throws {
+  @Test(.reaches(.changes)) func `a sum equals the sum of the contents to the last bit`() throws {
     let seed = TestRun.seed ?? 5
     var editor = RandomEditor<Reading>(
       seed: seed, size: 300,
@@ -212,6 +215,7 @@ import Testing
       make: { Reading(id: Int($0.next() >> 40), value: Reading.random(&$0)) },
       change: { $0.value = Reading.random(&$1) })
     let items = ArrayDataSource<Reading>()
+    let edits = RecordingObserver(counting: items)
     let (sum, average) = (items.live.sum(of: \.value), items.live.average(of: \.value))
     let steps = TestRun.isLong ? 100_000 : 2_000
     for step in 1...steps {
@@ -225,6 +229,7 @@ import Testing
           exact.isRounded(to: average, dividedBy: items.count), "seed \(seed), step \(step)")
       }
     }
+    Reach.note(edits)
   }
 }
 

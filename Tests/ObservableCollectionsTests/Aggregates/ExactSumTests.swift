@@ -1,6 +1,7 @@
 import DataSourceTesting
 import ObservableCollections
 import TestSupport
+import TestTags
 import Testing
 
 /// Rule O9: sums and averages are exact, and rounded once.
@@ -20,7 +21,8 @@ import Testing
     }
   }
 
-  @Test func `sums of random doubles are rounded correctly after each edit`() {
+  @Test(.reaches("addition", "subtraction", "infinite sum"))
+  func `sums of random doubles are rounded correctly after each edit`() {
     for seed in UInt64(0)..<20 {
       var random = SeededGenerator(seed: seed)
       var (sum, exact) = (FloatingPointSum<Double>(), ReferenceNumber())
@@ -30,12 +32,15 @@ import Testing
           let number = numbers.remove(at: random.below(numbers.count))
           sum.subtract(number)
           exact -= ReferenceNumber(number)
+          Reach.note("subtraction")
         } else {
           let number = Self.double(&random)
           numbers.append(number)
           sum.add(number)
           exact += ReferenceNumber(number)
+          Reach.note("addition")
         }
+        if sum.sum.isInfinite { Reach.note("infinite sum") }
         #expect(exact.isRounded(to: sum.sum), "seed \(seed), step \(step): \(numbers)")
         let count = numbers.isEmpty ? 1 : numbers.count
         #expect(
@@ -166,7 +171,8 @@ import Testing
 
   // MARK: Integers
 
-  @Test func `sums of integers are exact or the nearest number`() {
+  @Test(.reaches("addition", "subtraction", "clamped sum"))
+  func `sums of integers are exact or the nearest number`() {
     var random = SeededGenerator(seed: 3)
     var (sum, exact) = (IntegerSum<Int>(), Int128(0))
     var numbers: [Int] = []
@@ -175,12 +181,15 @@ import Testing
         let number = numbers.remove(at: random.below(numbers.count))
         sum.subtract(number)
         exact -= Int128(number)
+        Reach.note("subtraction")
       } else {
         let number = Int(bitPattern: UInt(random.next())) >> random.below(64)
         numbers.append(number)
         sum.add(number)
         exact += Int128(number)
+        Reach.note("addition")
       }
+      if Int(exactly: exact) == nil { Reach.note("clamped sum") }
       #expect(sum.sum == Int(clamping: exact), "step \(step)")
       // `Double` rounds once, too.
       #expect(sum.average(of: 1) == Double(exact), "step \(step)")

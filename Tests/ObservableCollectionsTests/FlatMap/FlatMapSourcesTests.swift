@@ -68,7 +68,7 @@ struct TodoList: Differentiable, Sendable {
 
   // MARK: Rule O1
 
-  @Test func `a flat map to lists of the same root follows it`() throws {
+  @Test(.reaches(.changes)) func `a flat map to lists of the same root follows it`() throws {
     let calls = Shared(0)
     try checkOperator(
       { source in
@@ -82,7 +82,9 @@ struct TodoList: Differentiable, Sendable {
       }, seeds: 0..<40, calls: { calls.value })
   }
 
-  @Test func `a flat map follows its parents, their children and a parameter`() throws {
+  @Test(.reaches(.changes)) func `a flat map follows its parents, their children and a parameter`()
+    throws
+  {
     let noChildren = Items([])
     try checkOperator(
       overSeveralInputs: { first, second, value in
@@ -110,12 +112,14 @@ struct TodoList: Differentiable, Sendable {
       }, seeds: 0..<60)
   }
 
-  @Test func `random lists of lists equal their concatenation`() throws {
+  @Test(.reaches(.changes(of: ["parents", "result"])))
+  func `random lists of lists equal their concatenation`() throws {
     for seed in UInt64(0)..<40 {
       var editor = RandomEditor<TestElement>(seed: seed, size: 8)
       let sources = (0..<12).map { _ in Items(editor.makeElements()) }
       let lists = Lists((0..<5).map { TodoList(id: $0, todos: sources[$0]) })
       let all = lists.flatMap { $0.todos }
+      let parents = RecordingObserver(counting: lists)
       let events = RecordingObserver(all, seed: seed)
       for step in 0..<60 {
         let (count, revision) = (events.eventCount, lists.revision)
@@ -146,6 +150,8 @@ struct TodoList: Differentiable, Sendable {
           all.snapshot.hasSameContents(as: expected(lists)), "seed \(seed), step \(step)")
       }
       try events.check(against: all)
+      Reach.note(parents, of: "parents")
+      Reach.note(events, of: "result")
     }
   }
 

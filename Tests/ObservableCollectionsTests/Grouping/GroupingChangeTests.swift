@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Every change between short lists for sections, groups and indexes, and changes of every size: rules O1, O8, X1 and X2.
@@ -85,9 +86,11 @@ import Testing
       try groupRecorder.check()
       for (recorder, section) in zip(recorders, sections) {
         try recorder.check(against: section.source)
+        Reach.note(recorder, of: "sections")
       }
       for (recorder, collection) in zip(heldRecorders, held) {
         try recorder.check(against: collection.source)
+        Reach.note(recorder, of: "elements")
       }
     }
   }
@@ -134,7 +137,8 @@ import Testing
   }
 
   /// The list is so long that small changes are followed one by one, and large ones are not.
-  @Test(arguments: UInt64(0)..<8) func `a long list follows small and large changes`(seed: UInt64)
+  @Test(.reaches(.changes(of: ["sections", "elements"])), arguments: UInt64(0)..<8)
+  func `a long list follows small and large changes`(seed: UInt64)
     throws
   {
     let watch = Watch(keys: [0, 1, 5, 6, 50]) { ($0.id + $0.content) % 7 }
@@ -155,7 +159,7 @@ import Testing
   }
 
   /// Most groups have one element, so sections come and go beside each other.
-  @Test(arguments: UInt64(0)..<8)
+  @Test(.reaches(.changes(of: ["sections", "elements"])), arguments: UInt64(0)..<8)
   func `sections that come and go beside each other stay whole`(seed: UInt64) throws {
     let watch = Watch(keys: [0, 3]) { $0.id % 9 }
     var editor = RandomEditor<TestElement>(
@@ -170,7 +174,8 @@ import Testing
     try watch.finish()
   }
 
-  @Test func `sections and groups over two lists and a parameter follow all of them`() throws {
+  @Test(.reaches(.changes))
+  func `sections and groups over two lists and a parameter follow all of them`() throws {
     let key: @Sendable (TestElement) -> Int = { $0.content % 3 }
     @Sendable func shown(
       _ first: [TestElement], _ second: [TestElement], _ limit: Int
@@ -195,7 +200,8 @@ import Testing
       }, seeds: 0..<24)
   }
 
-  @Test func `sections that tie in their order have the order of their first elements`() throws {
+  @Test(.reaches(.changes))
+  func `sections that tie in their order have the order of their first elements`() throws {
     let order = ElementOrder<Int>.ascending { $0 % 2 }
     try checkOperator(
       { $0.sections(by: { $0.id % 6 }, order: order) },

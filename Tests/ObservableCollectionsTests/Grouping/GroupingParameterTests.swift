@@ -3,11 +3,12 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Sections and groups whose key or order changes: rules O1, O6 and T12.
 @Suite struct GroupingParameterTests {
-  @Test func `sections follow their input and their key`() throws {
+  @Test(.reaches(.changes)) func `sections follow their input and their key`() throws {
     for isOrdered in [false, true] {
       try checkOperator(
         overSeveralInputs: { first, _, divisor in
@@ -19,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func `sections follow their input and their order`() throws {
+  @Test(.reaches(.changes)) func `sections follow their input and their order`() throws {
     try checkOperator(
       overSeveralInputs: { first, _, kind in
         first.sections(by: { $0.content }, order: kind.map(order))
@@ -34,7 +35,7 @@ import Testing
       }, seeds: 0..<60)
   }
 
-  @Test func `groups follow their input, their key and their order`() throws {
+  @Test(.reaches(.changes)) func `groups follow their input, their key and their order`() throws {
     @Sendable func counts(_ sections: [GroupingTests.Section]) -> [TestElement] {
       sections.map { TestElement($0.key, $0.elements.count) }
     }

@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Sections, groups and indexes: rules O1 to O8 and X1.
@@ -21,7 +22,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [false, true]) func `sections follow their input`(ordered: Bool) throws {
+  @Test(.reaches(.changes), arguments: [false, true]) func `sections follow their input`(
+    ordered: Bool
+  ) throws {
     let calls = Shared(0)
     try checkOperator(
       { source in
@@ -34,7 +37,7 @@ import Testing
       calls: { calls.value })
   }
 
-  @Test func `groups follow their input`() throws {
+  @Test(.reaches(.changes)) func `groups follow their input`() throws {
     try checkOperator(
       { $0.grouped(by: { $0.content % 3 }).map { TestElement($0.key, $0.count) } },
       is: {
@@ -101,7 +104,9 @@ import Testing
     observation.dispose()
   }
 
-  @Test(arguments: 0..<20 as Range<UInt64>)
+  @Test(
+    .reaches("section: deletion", "section: insertion", .changes(of: ["element"])),
+    arguments: 0..<20 as Range<UInt64>)
   func `the changes of sections lead from each contents to the next`(seed: UInt64) throws {
     typealias Model = ArraySection<Int, TestElement>
     @Sendable func models(_ sections: Snapshot<Section>) -> [Model] {
@@ -117,8 +122,9 @@ import Testing
     let observations = [
       sections.observe { event in
         if case .change(let change) = event {
-          let next = change.sectionedChangeset().applying(
-            to: models(change.before), with: models(change.after))
+          let changeset = change.sectionedChangeset()
+          Reach.note(changeset)
+          let next = changeset.applying(to: models(change.before), with: models(change.after))
           if next != models(change.after) || models(change.before) != shown.value {
             wrong.value += 1
           }
@@ -148,7 +154,7 @@ import Testing
     for observation in observations { observation.dispose() }
   }
 
-  @Test(arguments: 0..<20 as Range<UInt64>)
+  @Test(.reaches(.changes), arguments: 0..<20 as Range<UInt64>)
   func `the collection of each key follows the input`(seed: UInt64) throws {
     var editor = RandomEditor(seed: seed, allowsDuplicates: seed.isMultiple(of: 2))
     let items = Items(editor.makeElements())
@@ -169,7 +175,10 @@ import Testing
         late.snapshot.hasSameContents(
           as: Snapshot(Array(items.snapshot).filter { $0.content % 6 == step % 6 })))
     }
-    for (recorder, collection) in zip(recorders, held) { try recorder.check(against: collection) }
+    for (recorder, collection) in zip(recorders, held) {
+      try recorder.check(against: collection)
+      Reach.note(recorder)
+    }
     held = []
   }
 
@@ -265,7 +274,8 @@ import Testing
 
   // MARK: Asking for groups
 
-  @Test func `keys that are asked for inside an observer are up to date`() throws {
+  @Test(.reaches("deletion", "insertion"))
+  func `keys that are asked for inside an observer are up to date`() throws {
     var editor = RandomEditor<TestElement>(seed: 5)
     let items = Items(editor.makeElements())
     let index = items.indexed { $0.content }
@@ -289,6 +299,7 @@ import Testing
     for (key, source, recorder) in made.value {
       #expect(source.snapshot.elementsEqual(items.snapshot.filter { $0.content == key }))
       try recorder.check(against: source)
+      Reach.note(recorder)
     }
     #expect(wrong.value == 0 && made.value.count > 60)
     observation.dispose()

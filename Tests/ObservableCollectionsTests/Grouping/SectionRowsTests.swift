@@ -18,7 +18,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [false, true]) func `rows follow the sections of a list`(ordered: Bool) throws {
+  @Test(.reaches(.changes), arguments: [false, true]) func `rows follow the sections of a list`(
+    ordered: Bool
+  ) throws {
     try checkOperator(
       { source in
         source.sections(by: { $0.content % 4 }, order: ordered ? .ascending(\.self) : nil).rows()
@@ -27,7 +29,7 @@ import Testing
       seeds: 0..<12, steps: 40)
   }
 
-  @Test func `rows follow sections that no grouping has made`() throws {
+  @Test(.reaches(.changes)) func `rows follow sections that no grouping has made`() throws {
     @Sendable func section(_ element: TestElement) -> Section {
       Section(
         key: element.id,
@@ -38,7 +40,7 @@ import Testing
       steps: 40)
   }
 
-  @Test func `rows follow a new order of the sections`() throws {
+  @Test(.reaches(.changes)) func `rows follow a new order of the sections`() throws {
     try checkOperator(
       {
         $0.sections(by: { $0.content % 7 }).sorted(by: { $0.elements.count < $1.elements.count })

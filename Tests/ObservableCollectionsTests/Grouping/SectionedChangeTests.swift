@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// The changes of sections as values: rule X3.
@@ -14,7 +15,9 @@ import Testing
     sections.map { Model(model: $0.key, elements: $0.elements) }
   }
 
-  @Test(arguments: 0..<20 as Range<UInt64>)
+  @Test(
+    .reaches("section: deletion", "section: insertion", "section: move", .changes(of: ["element"])),
+    arguments: 0..<20 as Range<UInt64>)
   func `the inverse of a change leads back`(seed: UInt64) throws {
     var editor = RandomEditor(seed: seed, allowsDuplicates: seed.isMultiple(of: 2))
     let items = Items(editor.makeElements())
@@ -30,6 +33,7 @@ import Testing
       #expect(changeset.applying(to: before, with: after) == after)
       #expect(changeset.inverse.applying(to: after, with: before) == before)
       #expect(changeset.inverse.inverse == changeset)
+      Reach.note(changeset)
     }
     observation.dispose()
   }

@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Rules H3 and H4: the revisions that a history keeps, and those that it forgets.
@@ -43,7 +44,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...30 as ClosedRange<UInt64>)
+  @Test(.reaches(.changes), arguments: 1...30 as ClosedRange<UInt64>)
   func `small windows, transactions and swaps keep each pair of revisions right`(
     seed: UInt64
   ) throws {
@@ -68,6 +69,7 @@ import Testing
             $0.changeset.applying(to: states[one] ?? [], with: Array($0.after))
           }
           #expect((result ?? states[one]) == states[other], "seed \(seed)")
+          if let change { Reach.note(change.changeset) }
         }
       }
       let events = Shared<[CollectionEvent<TestElement>]>([])

@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test(arguments: UInt64(0)..<30)
+  @Test(.reaches(.changes), arguments: UInt64(0)..<30)
   func `each pair of revisions has its change`(seed: UInt64) throws {
     var editor = RandomEditor(seed: seed, allowsDuplicates: seed.isMultiple(of: 2))
     let items = Items(editor.makeElements())
@@ -129,6 +129,7 @@ import Testing
         }
         #expect(change.revisionBefore == start && change.revision == end)
         #expect(change.changeset.applying(to: old, with: new) == new)
+        Reach.note(change.changeset)
         #expect(!change.changeset.isEmpty)
       }
       let reader = Reader(try #require(models[start]), at: start)
@@ -404,9 +405,10 @@ import Testing
 }
 
 @Suite(.tags(.concurrency)) struct HistoryConcurrencyTests {
-  @Test func `readers resume while threads edit`() throws {
+  @Test(.reaches("deletion", "insertion")) func `readers resume while threads edit`() throws {
     let items = ArrayDataSource((0..<50).map { TestElement($0) })
     let history = items.history(retaining: .init(revisions: 64))
+    let edits = RecordingObserver(counting: items)
     let wrong = Shared(0)
     let workers = (0..<6).map { number in
       Worker {
@@ -440,5 +442,6 @@ import Testing
     for worker in workers { try worker.join() }
     #expect(wrong.value == 0)
     #expect(history.snapshot.hasSameContents(as: items.snapshot))
+    Reach.note(edits)
   }
 }

@@ -4,6 +4,7 @@ import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 /// `flatMap` beside the one of arrays: rules O1, O2, O4 and O8.
@@ -14,7 +15,7 @@ import Testing
     return parent.content == 1 ? children.reversed() : children
   }
 
-  @Test func `flatMap follows its input and calls its closure once`() throws {
+  @Test(.reaches(.changes)) func `flatMap follows its input and calls its closure once`() throws {
     let calls = Locked(0)
     try checkOperator(
       { source in
@@ -25,7 +26,7 @@ import Testing
       }, is: { $0.flatMap(Self.children) }, seeds: 0..<30, calls: { calls.withLock { $0 } })
   }
 
-  @Test func `flatMap over lists with parameters follows both`() throws {
+  @Test(.reaches(.changes)) func `flatMap over lists with parameters follows both`() throws {
     try checkOperator(
       overSeveralInputs: { first, second, limit in
         first.union(second).prefix(limit.map { $0 * 3 }).flatMap(Self.children)
@@ -36,7 +37,8 @@ import Testing
   }
 
   /// The list is so long that small changes are followed one by one, and large ones are not.
-  @Test(arguments: UInt64(0)..<8) func `a long list follows small and large changes`(seed: UInt64)
+  @Test(.reaches(.changes), arguments: UInt64(0)..<8)
+  func `a long list follows small and large changes`(seed: UInt64)
     throws
   {
     let items = Items([])
@@ -55,5 +57,6 @@ import Testing
       }
     }
     try recorder.check(against: output)
+    Reach.note(recorder)
   }
 }

@@ -4,6 +4,7 @@ import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 /// Joins beside functions of arrays: rules O1, O2, O4 and O8.
@@ -13,7 +14,7 @@ import Testing
     element.content == 2 ? nil : element.content
   }
 
-  @Test func `a join of a root with a part of itself follows it`() throws {
+  @Test(.reaches(.changes)) func `a join of a root with a part of itself follows it`() throws {
     try checkOperator(
       { $0.joined(with: $0.filter { $0.id % 2 == 0 }, on: Self.key, equals: Self.key) },
       is: { JoinOracle.joined($0, $0.filter { $0.id % 2 == 0 }, Self.key, Self.key) },
@@ -24,8 +25,8 @@ import Testing
       seeds: 0..<24)
   }
 
-  @Test func `a join of a collection with itself has the old and the new side in one pass`() throws
-  {
+  @Test(.reaches(.changes))
+  func `a join of a collection with itself has the old and the new side in one pass`() throws {
     try checkOperator(
       { $0.joined(with: $0, on: \.content, equals: \.content) },
       is: { JoinOracle.joined($0, $0, { $0.content }, { $0.content }) }, seeds: 0..<24)
@@ -34,7 +35,7 @@ import Testing
       is: { JoinOracle.leftJoined($0, $0, { $0.content + 1 }, { $0.id }) }, seeds: 0..<24)
   }
 
-  @Test func `joins over two roots follow both`() throws {
+  @Test(.reaches(.changes)) func `joins over two roots follow both`() throws {
     try checkOperator(
       overSeveralInputs: { first, second, _ in
         first.joined(with: second, on: Self.key, equals: Self.key)
@@ -59,7 +60,8 @@ import Testing
     var name: String
   }
 
-  @Test func `a join of two types and a parameter follows all of them`() throws {
+  @Test(.reaches(.changes)) func `a join of two types and a parameter follows all of them`() throws
+  {
     try checkOperator(
       over: { $0 }, and: { Customer(id: $0.id, name: "Customer \($0.content)") },
       { orders, customers, limit in
@@ -74,7 +76,8 @@ import Testing
   }
 
   /// The lists are so long that small changes are followed one by one, and large ones are not.
-  @Test(arguments: UInt64(0)..<8) func `long lists follow small and large changes`(seed: UInt64)
+  @Test(.reaches(.changes(of: ["joined", "leftJoined"])), arguments: UInt64(0)..<8)
+  func `long lists follow small and large changes`(seed: UInt64)
     throws
   {
     let (first, second) = (Items([]), Items([]))
@@ -106,6 +109,8 @@ import Testing
     }
     try recorders.0.check(against: output)
     try recorders.1.check(against: leftOutput)
+    Reach.note(recorders.0, of: "joined")
+    Reach.note(recorders.1, of: "leftJoined")
   }
 }
 

@@ -4,6 +4,7 @@ import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 @Suite struct OutlineTests {
@@ -14,7 +15,7 @@ import Testing
     element.content == 0 ? nil : element.content
   }
 
-  @Test func `an outline follows its input, whatever is done to it`() throws {
+  @Test(.reaches(.changes)) func `an outline follows its input, whatever is done to it`() throws {
     let calls = Shared(0)
     try checkOperator(
       {
@@ -25,7 +26,7 @@ import Testing
       }, is: { outlineRows($0, parent: Self.parent) }, seeds: 0..<60, calls: { calls.value })
   }
 
-  @Test func `an outline follows its input and its expansion`() throws {
+  @Test(.reaches(.changes)) func `an outline follows its input and its expansion`() throws {
     try checkOperator(
       overSeveralInputs: { first, second, value in
         first.concatenated(with: second).outline(
@@ -46,7 +47,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [40, 400])
+  @Test(.reaches(.changes), arguments: [40, 400])
   func `random trees are edited and expanded at once`(size: Int) throws {
     for seed in UInt64(0)..<(size > 100 ? 8 : 40) {
       let isDeep = seed % 3 == 0
@@ -86,6 +87,7 @@ import Testing
         try #require(Array(rows.snapshot) == expected, "seed \(seed), step \(step)")
       }
       try events.check(against: rows)
+      Reach.note(events)
     }
   }
 

@@ -1,12 +1,14 @@
 import DataSourceTesting
 import TestSupport
+import TestTags
 import Testing
 
 @testable import ObservableCollections
 
 /// The rows of keys, beside an array of keys.
 @Suite struct RowsByKeyTests {
-  @Test(arguments: UInt64(0)..<40) func `rows of keys follow random edits`(seed: UInt64) throws {
+  @Test(.reaches("insertion", "removal", "new key", "move"), arguments: UInt64(0)..<40)
+  func `rows of keys follow random edits`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     // With few keys, most of them repeat.
     let keyCount = [2, 10, 100, 10_000][Int(seed % 4)]
@@ -20,17 +22,21 @@ import Testing
         let key = key()
         model.insert(key, at: offset)
         rows.insert(key, at: offset)
+        Reach.note("insertion")
       case 2:
         let offset = random.below(model.count)
         #expect(rows.remove(at: offset) == model.remove(at: offset))
+        Reach.note("removal")
       case 3:
         let (offset, key) = (random.below(model.count), key())
         model[offset] = key
         rows.setKey(of: rows.order[offset], to: key)
+        Reach.note("new key")
       default:
         let (source, destination) = (random.below(model.count), random.below(model.count))
         model.insert(model.remove(at: source), at: destination)
         rows.move(from: source, to: destination)
+        Reach.note("move")
       }
       #expect(rows.orderedKeys() == model)
       let violation = rows.violation

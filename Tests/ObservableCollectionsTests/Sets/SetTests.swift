@@ -4,17 +4,20 @@ import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 /// Set operators beside functions of arrays: rules O1, O2, O4 and O8.
 @Suite struct SetTests {
   // MARK: Random changes
 
-  @Test func `distinct follows its input whatever is done to it`() throws {
+  @Test(.reaches(.changes)) func `distinct follows its input whatever is done to it`() throws {
     try checkOperator({ $0.distinct() }, is: SetOracle.distinct, seeds: 0..<30)
   }
 
-  @Test func `distinct by a key follows its input and reads each key once`() throws {
+  @Test(.reaches(.changes)) func `distinct by a key follows its input and reads each key once`()
+    throws
+  {
     let calls = Locked(0)
     try checkOperator(
       { source in
@@ -25,7 +28,7 @@ import Testing
       }, is: SetOracle.distinctContents, seeds: 0..<30, calls: { calls.withLock { $0 } })
   }
 
-  @Test func `sets over parts of one root follow it`() throws {
+  @Test(.reaches(.changes)) func `sets over parts of one root follow it`() throws {
     let isEven: @Sendable (TestElement) -> Bool = { $0.content % 2 == 0 }
     try checkOperator(
       { $0.filter { $0.content < 2 }.union($0.filter(isEven)) },
@@ -38,14 +41,14 @@ import Testing
       is: { SetOracle.subtraction($0, $0.filter(isEven)) }, seeds: 0..<30)
   }
 
-  @Test func `sets of one collection with itself follow it`() throws {
+  @Test(.reaches(.changes)) func `sets of one collection with itself follow it`() throws {
     try checkOperator({ $0.union($0) }, is: { $0 }, seeds: 0..<20)
     try checkOperator({ $0.intersection($0) }, is: { $0 }, seeds: 0..<20)
     try checkOperator({ $0.subtracting($0) }, is: { _ in [] }, seeds: 0..<20)
     try checkOperator({ $0.union($0.reversed()) }, is: { $0 }, seeds: 0..<20)
   }
 
-  @Test func `sets over two roots follow both`() throws {
+  @Test(.reaches(.changes)) func `sets over two roots follow both`() throws {
     try checkOperator(
       overSeveralInputs: { first, second, _ in first.union(second) },
       is: { first, second, _ in SetOracle.union(first, second) }, seeds: 0..<30)
@@ -57,7 +60,7 @@ import Testing
       is: { first, second, _ in SetOracle.subtraction(first, second) }, seeds: 0..<30)
   }
 
-  @Test func `sets over lists with parameters follow both`() throws {
+  @Test(.reaches(.changes)) func `sets over lists with parameters follow both`() throws {
     try checkOperator(
       overSeveralInputs: { first, second, limit in
         first.prefix(limit).union(second.filter(by: limit) { $0.content >= $1 }).distinct()
@@ -69,7 +72,8 @@ import Testing
   }
 
   /// The lists are so long that small changes are followed one by one, and large ones are not.
-  @Test(arguments: UInt64(0)..<8) func `long lists follow small and large changes`(seed: UInt64)
+  @Test(.reaches(.changes(of: SetOracle.names)), arguments: UInt64(0)..<8)
+  func `long lists follow small and large changes`(seed: UInt64)
     throws
   {
     let (first, second) = (Items([]), Items([]))
@@ -93,7 +97,10 @@ import Testing
         }
       }
     }
-    for (recorder, output) in zip(recorders, outputs) { try recorder.check(against: output.source) }
+    for (number, (recorder, output)) in zip(recorders, outputs).enumerated() {
+      try recorder.check(against: output.source)
+      Reach.note(recorder, of: SetOracle.names[number])
+    }
   }
 }
 
@@ -108,6 +115,11 @@ extension RandomEdit {
 /// Sets of arrays.
 enum SetOracle {
   typealias Contents = @Sendable ([TestElement], [TestElement]) -> [TestElement]
+
+  /// The names of the operators in `outputs`.
+  static let names = [
+    "distinct", "distinct(by:)", "union", "intersection", "subtracting", "union.distinct",
+  ]
 
   /// All operators over two lists.
   static func outputs(

@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// A transform whose calls return when the test says so. The result has 100 more in its content.
@@ -284,7 +285,7 @@ private final class HeldTransform: Sendable {
     #expect(transform.started.snapshot.count == 3)
   }
 
-  @Test(arguments: [1, 3, 100])
+  @Test(.reaches(.changes), arguments: [1, 3, 100])
   func `after random edits, the results are those of the elements`(concurrency: Int) async throws {
     for seed in UInt64(0)..<20 {
       var editor = RandomEditor(
@@ -311,6 +312,7 @@ private final class HeldTransform: Sendable {
       for (recorder, list) in zip(recorders, [list, filled]) {
         try await recorder.wait(forContents: expected)
         try recorder.check(against: list)
+        Reach.note(recorder)
       }
       #expect(running.value.most <= 2 * concurrency)
     }

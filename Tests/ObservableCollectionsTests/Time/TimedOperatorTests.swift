@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// Operators that remove elements by time or number, and operators that show changes later, against models with a manual
@@ -55,7 +56,7 @@ import Testing
     ]
   }
 
-  @Test(arguments: [6, 12, 300])
+  @Test(.reaches(.changes), arguments: [6, 12, 300])
   func `each operator equals its model at every step`(size: Int) throws {
     for seed in UInt64(0)..<(size > 100 ? 6 : 30) {
       var editor = RandomEditor(
@@ -89,6 +90,7 @@ import Testing
           outputs += later
         }
       }
+      for recorder in recorders { Reach.note(recorder) }
     }
   }
 
@@ -231,7 +233,8 @@ import Testing
 
   // MARK: latest
 
-  @Test func `the newest elements follow their source and their number`() throws {
+  @Test(.reaches(.changes)) func `the newest elements follow their source and their number`() throws
+  {
     for keyCount in [3, 1] {
       try checkOperator(
         overSeveralInputs: { first, _, count in first.latest(count) { $0.content % keyCount } },
