@@ -2,6 +2,7 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import TestSupport
+import TestTags
 import Testing
 
 @Suite struct RandomEditorTests {
@@ -11,6 +12,7 @@ import Testing
     var editor = RandomEditor<TestElement>(seed: seed, kinds: kinds)
     for _ in 0..<100 { try editor.step(source) }
     try recorder.check(against: source)
+    Reach.note(recorder)
     return recorder.changes.map(\.changeset)
   }
 
@@ -22,7 +24,7 @@ import Testing
     #expect(try run(seed: 1) != run(seed: 2))
   }
 
-  @Test func `every kind of edit keeps the contract`() throws {
+  @Test(.reaches(.changes)) func `every kind of edit keeps the contract`() throws {
     try withEvery("kind", in: RandomEdit.allCases) { kind in
       try withEvery("seed", in: UInt64(0)..<20) { seed in
         _ = try run(seed: seed, kinds: [kind, .append, .insertMany])
@@ -30,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func `all kinds of edits together keep the contract`() throws {
+  @Test(.reaches(.changes)) func `all kinds of edits together keep the contract`() throws {
     try withEvery("seed", in: UInt64(100)..<200) { seed in _ = try run(seed: seed) }
   }
 

@@ -56,6 +56,9 @@ package final class SourceRecorder<Element: Differentiable & Equatable & Sendabl
       events: observer.events, statuses: statuses.value, violations: observer.violations)
   }
 
+  /// The numbers of the operations of all changes so far.
+  package var operations: Reach.Operations { observer.operations }
+
   /// Ends the observation.
   package func dispose() {
     observations.dispose()

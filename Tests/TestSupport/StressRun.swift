@@ -79,6 +79,8 @@ package struct StressFailure: Error, CustomStringConvertible {
 }
 
 /// Random writes to random databases. The results of random queries are compared with fresh queries.
+///
+/// The changes of the sources count as cases of the test that runs.
 package final class StressRun<Database: StressDatabase> {
   private typealias Row = Database.Query.Row
 
@@ -156,7 +158,9 @@ package final class StressRun<Database: StressDatabase> {
       }
       if !isKnown { forgetHistories() }
       if random.oneIn(40) {
-        sources[random.below(sources.count)] = try await observe(database)
+        let index = random.below(sources.count)
+        Reach.note(sources[index].observer)
+        sources[index] = try await observe(database)
       }
       // Sometimes more is written before the comparison.
       if random.oneIn(6) { continue }
@@ -169,6 +173,7 @@ package final class StressRun<Database: StressDatabase> {
       try await compare(index, database)
       let live = sources[index]
       try await noting(database, live.query) { try live.observer.check(against: live.source) }
+      Reach.note(live.observer)
     }
   }
 

@@ -124,6 +124,7 @@ struct DataSourceCheck<Source: DataSource>: Sendable {
         "E6", "the source has the expected contents, but its status is \(source.status)")
     }
     if let fault = statuses.fault ?? order.fault { throw violation(fault.rule, fault.message) }
+    Reach.note(first)
   }
 
   /// Waits until the source has loaded.
