@@ -1,5 +1,6 @@
 import DataSourceTesting
 import Diffing
+import TestTags
 import Testing
 
 @Suite("Many changes")
@@ -23,7 +24,7 @@ struct AccumulationTests {
     #expect(work <= count * (levels + 1))
   }
 
-  @Test func `composing k changes takes at most k log k combinations`() {
+  @Test(.reaches(.changes)) func `composing k changes takes at most k log k combinations`() {
     var generator = SeededGenerator(seed: 7)
     var count = 1_000_000_000_000
     let changes = (0..<250).map { _ -> Changeset in
@@ -38,6 +39,7 @@ struct AccumulationTests {
         default: Changeset(updates: sorted.map { .init(from: $0, to: $0) })
         }
       count += change.countChange
+      Reach.note(change)
       return change
     }
     var counter = BinaryCounter<OffsetMap>()

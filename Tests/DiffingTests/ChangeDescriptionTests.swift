@@ -1,6 +1,7 @@
 import ChangeDescriptions
 import DataSourceTesting
 import Diffing
+import TestTags
 import Testing
 
 private struct Author: Hashable {
@@ -102,7 +103,8 @@ struct ChangeDescriptionTests {
     #expect(description([7, 8], []).lines == ["- [0] 7", "- [1] 8"])
   }
 
-  @Test(arguments: 0..<100) func `each change has one line, also among deletions and moves`(
+  @Test(.reaches(.changes), arguments: 0..<100)
+  func `each change has one line, also among deletions and moves`(
     seed: UInt64
   ) {
     var generator = SeededGenerator(seed: seed)
@@ -115,6 +117,7 @@ struct ChangeDescriptionTests {
     }
     let (old, new) = (list(), list())
     let change = Changeset(from: old, to: new)
+    Reach.note(change)
     let lines = ChangeDescription(change, from: old, to: new).lines
     let both = change.updates.filter { update in
       change.moves.contains { $0.to == update.to }

@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Diffing
 import Foundation
+import TestTags
 import Testing
 
 /// An element that is written as JSON.
@@ -215,7 +216,7 @@ struct PatchCodingTests {
     }
   }
 
-  @Test(arguments: 0..<200)
+  @Test(.reaches(.changes), arguments: 0..<200)
   func `a patch is encoded like its record, and decoded as the same patch`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let old = (0..<Int.random(in: 0..<40, using: &generator)).map { Row(id: $0) }
@@ -229,6 +230,7 @@ struct PatchCodingTests {
     let change = Changeset(from: old, to: new)
     let patch = Patch(change, from: old, to: new)
     let record = ChangeRecord(change, from: old, to: new)
+    Reach.note(change)
     #expect(ChangeRecord(patch).changeset == change, "seed \(seed)")
     #expect(try decode(Patch<Row>.self, json(patch)) == patch, "seed \(seed)")
     #expect(try decode(ChangeRecord<Row>.self, json(record)) == record, "seed \(seed)")
@@ -236,7 +238,8 @@ struct PatchCodingTests {
     #expect(try Patch(record, from: old) == patch, "seed \(seed)")
   }
 
-  @Test(arguments: 0..<400) func `a patch with steps in any order is encoded with the same effect`(
+  @Test(.reaches(.changes), arguments: 0..<400)
+  func `a patch with steps in any order is encoded with the same effect`(
     seed: UInt64
   ) throws {
     var generator = SeededGenerator(seed: seed)
@@ -264,6 +267,7 @@ struct PatchCodingTests {
     #expect(try record.applying(to: old) == current, "seed \(seed): \(steps)")
     // Identities are unique, so the kept elements are known, and the record must agree.
     let expected = Changeset(from: old, to: current)
+    Reach.note(expected)
     #expect(record.changeset.deletions == expected.deletions, "seed \(seed)")
     #expect(record.changeset.insertions == expected.insertions, "seed \(seed)")
     #expect(record.changeset.updates == expected.updates, "seed \(seed)")

@@ -1,5 +1,6 @@
 import DataSourceTesting
 import Diffing
+import TestTags
 import Testing
 
 @Suite("A changeset")
@@ -100,7 +101,8 @@ struct ChangesetTests {
     }
   #endif
 
-  @Test(arguments: 0..<100) func `shifted and concatenated changes equal the change of the whole`(
+  @Test(.reaches(.changes), arguments: 0..<100)
+  func `shifted and concatenated changes equal the change of the whole`(
     seed: UInt64
   ) {
     var generator = SeededGenerator(seed: seed)

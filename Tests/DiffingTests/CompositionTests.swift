@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Diffing
 import TestSupport
+import TestTags
 import Testing
 
 @Suite("The composition of two changes by offsets alone")
@@ -25,7 +26,7 @@ struct CompositionTests {
     }
   }
 
-  @Test(arguments: 0..<100 as Range<UInt64>)
+  @Test(.reaches(.changes), arguments: 0..<100 as Range<UInt64>)
   func `the composition of large changes pairs the right elements`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let oldCount = Int.random(in: 0..<120, using: &generator)
@@ -39,6 +40,7 @@ struct CompositionTests {
     _ first: Changeset, _ second: Changeset, oldCount: Int
   ) -> String? {
     let composed = first.composed(with: second)
+    Reach.note(composed)
     return CountedChange(change: first, oldCount: oldCount)
       .violation(ofComposition: composed, with: second)
       .map { "\(oldCount) elements: \(first) and \(second) make \(composed): \($0)" }
@@ -64,7 +66,7 @@ struct CompositionTests {
     #expect(move.composed(with: .empty) == move)
   }
 
-  @Test
+  @Test(.reaches(.changes))
   func `composition is associative for all changes of up to 2 elements and random ones`() {
     let most = TestRun.isLong ? 3 : 2
     for one in 0...most {
@@ -98,17 +100,19 @@ struct CompositionTests {
       let (a, b, c) = (first.change, second.change, third.change)
       let byLeft = a.composed(with: b).composed(with: c)
       let byRight = a.composed(with: b.composed(with: c))
+      Reach.note(byLeft)
       #expect(!byLeft.differs(from: byRight), "seed \(seed)")
     }
   }
 
-  @Test(arguments: 0..<100 as Range<UInt64>)
+  @Test(.reaches(.changes), arguments: 0..<100 as Range<UInt64>)
   func `the inverse of a composition composes the inverses in reverse order`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let first = CountedChange.random(oldCount: 40, upTo: 30, using: &generator)
     let second = CountedChange.random(oldCount: first.newCount, upTo: 30, using: &generator)
     let composed = first.change.composed(with: second.change)
     let back = second.change.inverse.composed(with: first.change.inverse)
+    Reach.note(composed)
     #expect(!composed.inverse.differs(from: back), "seed \(seed)")
     // Only deleted elements, which offsets alone cannot pair, and updated elements.
     let nothing = first.change.composed(with: first.change.inverse)

@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Diffing
 import Synchronization
+import TestTags
 import Testing
 
 /// An element whose hash is one of two.
@@ -88,7 +89,7 @@ struct DifferenceTests {
     return list
   }
 
-  @Test(arguments: 0..<200)
+  @Test(.reaches(.changes), arguments: 0..<200)
   func `differences of random lists follow all rules`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let universe: UInt8 = [2, 10, 60, 255][Int(seed % 4)]
@@ -100,7 +101,7 @@ struct DifferenceTests {
     #expect(violation(from: old, to: old.shuffled(using: &generator)) == nil, "seed \(seed)")
   }
 
-  @Test(arguments: 0..<20)
+  @Test(.reaches(.rearrangements), arguments: 0..<20)
   func `moves are minimal if identities are unique`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let old = (0..<200).shuffled(using: &generator)
@@ -115,7 +116,7 @@ struct DifferenceTests {
     #expect(Changeset(from: old, to: few).moves.count <= 3, "seed \(seed)")
   }
 
-  @Test(arguments: 0..<20) func `colliding hashes do not matter`(seed: UInt64) {
+  @Test(.reaches(.changes), arguments: 0..<20) func `colliding hashes do not matter`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     func list() -> [Colliding] {
       (0..<60).map { _ in

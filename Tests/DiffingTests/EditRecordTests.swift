@@ -1,5 +1,6 @@
 import DataSourceTesting
 import Diffing
+import TestTags
 import Testing
 
 /// Compares the combined change of single edits with the origin of each element.
@@ -116,7 +117,7 @@ import Testing
     check(EditRecord(), Model(count), [], count < 4 ? 3 : 2)
   }
 
-  @Test func `many random edits are combined correctly`() {
+  @Test(.reaches(.changes)) func `many random edits are combined correctly`() {
     for seed in UInt64(0)..<60 {
       var random = SeededGenerator(seed: seed)
       func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
@@ -144,6 +145,7 @@ import Testing
         record.append(edit.changeset)
         model.apply(edit)
       }
+      Reach.note(record.changeset)
       if let violation = model.violation(of: record.changeset) {
         Issue.record("seed \(seed): \(violation)")
         return

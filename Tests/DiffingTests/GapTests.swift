@@ -1,5 +1,6 @@
 import DataSourceTesting
 import Diffing
+import TestTags
 import Testing
 
 /// The difference of lists that differ only inside some gaps.
@@ -76,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func `moves across shared stretches of all lengths are minimal`() {
+  @Test(.reaches(.changes)) func `moves across shared stretches of all lengths are minimal`() {
     for seed in UInt64(0)..<1_000 {
       var random = SeededGenerator(seed: seed)
       let gapCount = Int.random(in: 1...5, using: &random)
@@ -109,6 +110,7 @@ import Testing
         newPool.removeFirst(min(newPool.count, stretches.gaps[gap].new.count))
       }
       stretches.append(shared: [Item(id: 200, content: 0)])
+      Reach.note(stretches.changeset)
       if let violation = stretches.violation {
         Issue.record("seed \(seed): \(violation)")
         return

@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Diffing
 import TestSupport
+import TestTags
 import Testing
 
 @Suite("The composition of two changes in normal form")
@@ -66,12 +67,13 @@ struct NormalFormTests {
         == Changeset(deletions: [0], insertions: [0]))
   }
 
-  @Test(arguments: 0..<100 as Range<UInt64>)
+  @Test(.reaches(.changes), arguments: 0..<100 as Range<UInt64>)
   func `the composition of a change and its inverse is empty`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     var list = EditedList(count: 30, ids: seed % 2 == 0 ? 0..<6 : nil, using: &generator)
     let old = list.items
     let change = list.edit(using: &generator)
+    Reach.note(change)
     #expect(
       change.composed(with: change.inverse, from: old, to: old) == .empty, "seed \(seed)")
     #expect(
@@ -79,7 +81,7 @@ struct NormalFormTests {
       "seed \(seed)")
   }
 
-  @Test(arguments: 0..<(TestRun.isLong ? 2_000 : 30) as Range<UInt64>)
+  @Test(.reaches(.changes), arguments: 0..<(TestRun.isLong ? 2_000 : 30) as Range<UInt64>)
   func `the rules hold over chains of 50 changes`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let isUnique = seed % 2 == 0

@@ -1,5 +1,6 @@
 import DataSourceTesting
 import Diffing
+import TestTags
 import Testing
 
 @Suite struct OffsetMapTests {
@@ -11,6 +12,7 @@ import Testing
     var expected = [Int?](repeating: nil, count: oldCount)
     for (new, old) in carried.enumerated() where old >= 0 { expected[old] = new }
     let map = OffsetMap(changeset)
+    Reach.note(changeset)
     for old in 0..<oldCount {
       try #require(map[old] == expected[old], "\(old) by \(changeset)")
       let nearest =
@@ -30,7 +32,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<20 as Range<UInt64>)
+  @Test(.reaches(.rearrangements), arguments: 0..<20 as Range<UInt64>)
   func `random changes of long lists are mapped`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let old = (0..<200).shuffled(using: &random)

@@ -1,11 +1,12 @@
 import DataSourceTesting
 import Diffing
+import TestTags
 import Testing
 
 @Suite("A changeset of a known pairing")
 struct PairingTests {
-  @Test(arguments: 0..<60) func `a changeset has the given pairing and minimal moves`(seed: UInt64)
-  {
+  @Test(.reaches(.changes), arguments: 0..<60)
+  func `a changeset has the given pairing and minimal moves`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     // Few stretches, many, and single elements: each is searched in another way.
     let stretch = [40, 4, 1][Int(seed % 3)]
@@ -27,6 +28,7 @@ struct PairingTests {
     #expect(asked == origins.indices.filter { origins[$0] >= 0 })
     #expect(change.invariantViolation(oldCount: oldCount, newCount: origins.count) == nil)
     #expect(change.origins(oldCount: oldCount) == origins)
+    Reach.note(change)
     #expect(Set(change.updates.map(\.from)) == updated.intersection(origins))
     let kept = origins.filter { $0 >= 0 }
     #expect(change.moves.count == kept.count - longestIncreasingLengthOfMany(of: kept))
@@ -85,8 +87,8 @@ struct PairingTests {
     #expect(normalForm(of: twice, from: [a, a], to: [a]) == Changeset(deletions: [1]))
   }
 
-  @Test(arguments: 0..<200) func `the normal form of recorded edits follows all rules`(seed: UInt64)
-  {
+  @Test(.reaches(.changes), arguments: 0..<200)
+  func `the normal form of recorded edits follows all rules`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     func random() -> Item {
       Item(

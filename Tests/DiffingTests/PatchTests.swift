@@ -1,5 +1,6 @@
 import DataSourceTesting
 import Diffing
+import TestTags
 import Testing
 
 @Suite("A patch")
@@ -27,7 +28,7 @@ struct PatchTests {
         == [.update(old: old[0], new: new[0], at: 0)])
   }
 
-  @Test(arguments: 0..<100)
+  @Test(.reaches(.rearrangements), arguments: 0..<100)
   func `moves among insertions and deletions are replayed`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let old = Array(0..<Int.random(in: 0..<60, using: &generator))

@@ -2,17 +2,19 @@ import DataSourceTesting
 import Diffing
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
 @Suite("The difference of random lists")
 struct RandomDifferenceTests {
   /// Two hundred in a plain run, a million with `SWAPPABLE_LONG=1`, from `SWAPPABLE_SEED` on.
-  @Test
+  @Test(.reaches(.changes))
   func `random lists of all sizes up to 1,000 follow all rules`() async {
     let count: UInt64 = TestRun.isLong ? 1_000_000 : 200
     let first = TestRun.seed ?? .random(in: 0...1 << 40)
     print("random differences: SWAPPABLE_SEED=\(first), \(count) cases")
     let parts = UInt64(max(2, ProcessInfo.processInfo.activeProcessorCount))
+    let reach = Reach.current
     await withTaskGroup(of: String?.self) { group in
       for part in 0..<parts {
         group.addTask {
@@ -22,7 +24,7 @@ struct RandomDifferenceTests {
               var violation: String?
               var seed = first + part
               while seed < first + count, violation == nil {
-                violation = Self.violation(seed: seed)
+                violation = Reach.$current.withValue(reach) { Self.violation(seed: seed) }
                 seed += parts
               }
               continuation.resume(returning: violation)

@@ -2,6 +2,7 @@ import DataSourceTesting
 import Diffing
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
 @Suite("The difference of random lists of sections")
@@ -64,7 +65,8 @@ struct SectionedRandomTests {
     return list
   }
 
-  @Test func `random lists of sections follow all rules`() {
+  @Test(.reaches(.changes(of: ["section", "element"])))
+  func `random lists of sections follow all rules`() {
     for seed in 0..<Self.seeds {
       var generator = SeededGenerator(seed: UInt64(seed))
       let universe: UInt8 = [3, 20, 250][seed % 3]
@@ -79,7 +81,10 @@ struct SectionedRandomTests {
     }
   }
 
-  @Test(arguments: 0..<60) func `headings that show their elements follow all rules`(seed: UInt64) {
+  @Test(
+    .reaches("section: deletion", "section: insertion", "section: move", .changes(of: ["element"])),
+    arguments: 0..<60) func `headings that show their elements follow all rules`(seed: UInt64)
+  {
     var generator = SeededGenerator(seed: seed)
     let old = list(sections: 5, elements: 6, universe: 20, using: &generator)
     let new = edited(old, steps: 10, universe: 20, using: &generator)

@@ -1,5 +1,6 @@
 import DataSourceTesting
 import Diffing
+import TestTags
 import Testing
 
 private func path(_ section: Int, _ element: Int) -> ElementPath {
@@ -160,8 +161,8 @@ struct StagedChangesetTests {
     }
   }
 
-  @Test(arguments: 0..<100) func `the stages of random lists lead to the new version`(seed: UInt64)
-  {
+  @Test(.reaches(.changes), arguments: 0..<100)
+  func `the stages of random lists lead to the new version`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     func list() -> [Item] {
       (0..<Int.random(in: 0..<30, using: &generator)).map { _ in

@@ -1,3 +1,4 @@
+import DataSourceTesting
 import Diffing
 
 /// An element of one identity and one content, as compact as can be.
@@ -57,6 +58,7 @@ func longestIncreasingLengthOfMany(of values: [Int]) -> Int {
 func violation<Element: Differentiable & Equatable>(
   of change: Changeset, from old: [Element], to new: [Element]
 ) -> String? {
+  Reach.note(change)
   if let violation = change.invariantViolation(oldCount: old.count, newCount: new.count) {
     return violation
   }
