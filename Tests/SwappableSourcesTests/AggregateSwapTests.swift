@@ -4,6 +4,7 @@ import ObservableCollections
 import ReactiveSignals
 import SwappableSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Aggregates of a container, whose source is swapped.
@@ -26,11 +27,12 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
-  @Test func `random swaps and edits keep the sum exact`() throws {
+  @Test(.reaches(.changes)) func `random swaps and edits keep the sum exact`() throws {
     for seed in UInt64(0)..<10 {
       var editor = RandomEditor<TestElement>(seed: seed, size: 30)
       let sources = [Source([1, 2]), Source([])]
       let container = Container(sources[0])
+      let changes = RecordingObserver(counting: container)
       let sum = container.live.sum { Double($0.content) * 0.1 }
       let names = container.live.aggregate(empty: "", value: \.description) { $0 + $1 }
       for _ in 0..<60 {
@@ -43,6 +45,7 @@ import Testing
         let fresh = container.live.sum { Double($0.content) * 0.1 }
         #expect(sum.value.bitPattern == fresh.value.bitPattern, "seed \(seed)")
       }
+      Reach.note(changes)
     }
   }
 }

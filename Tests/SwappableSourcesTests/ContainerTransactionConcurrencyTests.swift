@@ -110,7 +110,8 @@ import Testing
     }
   }
 
-  @Test func `swaps and transactions over the sources leave no commit behind`() throws {
+  @Test(.reaches("nested swap", "canceled swap", "edit", "swap in a transaction"))
+  func `swaps and transactions over the sources leave no commit behind`() throws {
     let seed = TestRun.seed ?? .random(in: 0 ... .max)
     print("swaps and transactions: SWAPPABLE_SEED=\(seed)")
     let rounds = TestRun.isLong ? 20_000 : 300
@@ -126,6 +127,8 @@ import Testing
     ]
     let recorders = all.map { RecordingObserver($0, seed: seed, expectsEveryRevision: false) }
     let operations = Shared(0)
+    // Workers are no tasks of the test.
+    let reach = Reach.current
     let workers = (0..<4).map { thread in
       Worker {
         var random = SeededGenerator(seed: seed &+ UInt64(thread))
@@ -137,15 +140,21 @@ import Testing
           case 2:
             if random.oneIn(2) {
               nested.swap(to: containers[random.below(2)])
+              reach?.note("nested swap")
             } else {
+              reach?.note("canceled swap")
               nested.swap(to: sources[random.below(3)].filter { _ in true }).cancel()
             }
           default:
             withTransaction {
               for index in 0..<3 where !random.oneIn(4) {
                 sources[index][random.below(2)].content = number
+                reach?.note("edit")
               }
-              if random.oneIn(10) { containers[0].swap(to: sources[random.below(3)]) }
+              if random.oneIn(5) {
+                containers[0].swap(to: sources[random.below(3)])
+                reach?.note("swap in a transaction")
+              }
             }
           }
         }

@@ -201,7 +201,7 @@ private var openFiles: Int {
 
 @Suite(.tags(.concurrency), .timeLimit(.minutes(TestRun.isLong ? 240 : 10)))
 struct SwapStressConcurrencyTests {
-  @Test func `every replay is correct, and nothing leaks`() async throws {
+  @Test(.reaches(.changes)) func `every replay is correct, and nothing leaks`() async throws {
     let commits = TestRun.isLong ? 200_000 : 10_000
     let seed = TestRun.seed ?? .random(in: 0...99_999)
     print("swap stress: SWAPPABLE_SEED=\(seed), \(commits) commits")
@@ -248,6 +248,7 @@ struct SwapStressConcurrencyTests {
     #expect(stress.violations.value == [], "seed \(seed)")
     for (recorder, collection) in zip(lasting, stress.collections) {
       try recorder.check(against: collection)
+      Reach.note(recorder)
       recorder.dispose()
     }
     for (container, mirror) in zip(stress.containers, mirrors) {
