@@ -112,7 +112,9 @@ struct KeyedRandomTests {
     return parts.joined(separator: "; ")
   }
 
-  @Test func `results that follow recorded keys equal fresh queries`() async throws {
+  @Test(.reaches(.changes)) func `results that follow recorded keys equal fresh queries`()
+    async throws
+  {
     let seed = TestRun.seed ?? .random(in: 0 ... .max)
     print("seed \(seed)")
     var random = SeededGenerator(seed: seed)
@@ -153,6 +155,7 @@ struct KeyedRandomTests {
         #expect(recorder.record.violations.isEmpty)
       }
     }
+    for (_, recorder) in sources { Reach.note(recorder.operations) }
     let counts = sources.map(\.0.readCounts)
     print("reads: \(counts)")
     #expect(counts.allSatisfy { $0.keyed > $0.all })

@@ -63,6 +63,7 @@ final class LiveQueryHarness {
     case .same, .appended: return nil
     case .whole(let elements): contents.publish(elements, status: .loaded)
     case .changed(let changeset, let inserted, let updated):
+      Reach.note(changeset)
       let old = contents.collection.snapshot
       contents.edit { $0.apply(changeset, inserted: inserted, updated: updated) }
       // With unique identities, the change has the fewest possible moves and only true updates.

@@ -1,6 +1,7 @@
 import DataSourceTesting
 import SQLSources
 import TestSupport
+import TestTags
 import Testing
 
 @testable import SQLiteSources
@@ -99,7 +100,7 @@ import Testing
     ["title", "\"a title\""].filter { result.hasSuffix($0) }.map { "ORDER BY \($0), id" }
   }
 
-  @Test(arguments: [UInt64(1), 2, 3, 4])
+  @Test(.reaches("incremental", "refetched"), arguments: [UInt64(1), 2, 3, 4])
   func `random names are read as SQLite reads them`(round: UInt64) throws {
     let seed = TestRun.seed ?? .random(in: 0 ... .max)
     print("seed \(seed)")
@@ -134,6 +135,7 @@ import Testing
         try connection.executeScript(RandomQuery.write(names, &random))
       }
       if harness.isIncremental { incremental += 1 } else { refetched += 1 }
+      Reach.note(harness.isIncremental ? "incremental" : "refetched")
     }
     // Both ways are tested.
     #expect(

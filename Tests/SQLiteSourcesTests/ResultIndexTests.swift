@@ -2,12 +2,13 @@ import DataSourceTesting
 import SQLSources
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 @testable import SQLiteSources
 
 @Suite struct ResultIndexTests {
-  @Test func `chunks behave like a sorted array`() {
+  @Test(.reaches("insertion", "removal")) func `chunks behave like a sorted array`() {
     let seed = TestRun.seed ?? .random(in: 0 ... .max)
     print("seed \(seed)")
     var generator = SeededGenerator(seed: seed)
@@ -25,9 +26,11 @@ import Testing
         if Int.random(in: 0..<10, using: &generator) < 5 {
           model.insert(number, at: place)
           chunks.insert(number, at: position)
+          Reach.note("insertion")
         } else if place < model.count {
           model.remove(at: place)
           chunks.remove(at: position)
+          Reach.note("removal")
         }
         #expect(chunks.count == model.count && chunks.last == model.last, "seed \(seed)")
       }

@@ -10,7 +10,7 @@ import Testing
 @testable import SQLiteSources
 
 @Suite(.timeLimit(.minutes(10))) struct SQLiteDataSourceRandomTests {
-  @Test(.tags(.system), arguments: TemporaryDatabase.Journal.allCases)
+  @Test(.reaches(.changes), .tags(.system), arguments: TemporaryDatabase.Journal.allCases)
   func `random writes of two processes end in the result of a fresh query`(
     journal: TemporaryDatabase.Journal
   ) async throws {
@@ -44,7 +44,10 @@ import Testing
         try await recorder.wait(for: expected)
       }
     }
-    for recorder in recorders { #expect(recorder.record.violations.isEmpty, "seed \(seed)") }
+    for recorder in recorders {
+      #expect(recorder.record.violations.isEmpty, "seed \(seed)")
+      Reach.note(recorder.operations)
+    }
   }
 
   private func randomStatement(_ generator: inout SeededGenerator) -> String {

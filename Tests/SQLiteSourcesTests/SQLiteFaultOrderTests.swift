@@ -2,6 +2,7 @@ import DataSourceTesting
 import ObservableCollections
 import SQLiteSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Keys of every class, and ties. The order is SQLite's order, and then the order of the rowids.
@@ -23,9 +24,11 @@ import Testing
     "k DESC NULLS FIRST", "typeof(k), k", "",
   ]
 
-  @Test(arguments: [
-    ObservedQuery.Setting(journal: .wal, writer: .own), .init(journal: .delete, writer: .process),
-  ])
+  @Test(
+    .reaches(.changes),
+    arguments: [
+      ObservedQuery.Setting(journal: .wal, writer: .own), .init(journal: .delete, writer: .process),
+    ])
   func `rows are ordered as SQLite orders them`(setting: ObservedQuery.Setting) async throws {
     let seed = TestRun.seed ?? .random(in: 0 ... .max)
     print("seed \(seed)")
@@ -71,7 +74,10 @@ import Testing
           Array(observer.snapshot) == (try live.freshRows(exact)), "seed \(seed): \(source.sql)")
       }
     }
-    for (source, observer, _) in sources { try observer.check(against: source) }
+    for (source, observer, _) in sources {
+      try observer.check(against: source)
+      Reach.note(observer)
+    }
   }
 
   @Test(arguments: ObservedQuery.Setting.all)
