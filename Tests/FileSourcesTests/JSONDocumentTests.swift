@@ -1,6 +1,7 @@
 import DataSourceTesting
 import FileWatching
 import TestSupport
+import TestTags
 import Testing
 
 @testable import FileSources
@@ -30,7 +31,8 @@ import Testing
     }
   }
 
-  @Test func `a random version reads the same as a new document`() throws {
+  @Test(.reaches("removal", "replacement", "insertion", "edit"))
+  func `a random version reads the same as a new document`() throws {
     let seed = TestRun.seed ?? .random(in: 0 ... .max)
     var random = SeededGenerator(seed: seed)
     let values = [
@@ -45,9 +47,16 @@ import Testing
         let value = values.randomElement(using: &random) ?? "1"
         let index = Int.random(in: 0...texts.count, using: &random)
         switch Int.random(in: 0..<3, using: &random) {
-        case 0 where index < texts.count: texts.remove(at: index)
-        case 1 where index < texts.count: texts[index] = value
-        default: if texts.count < 40 { texts.insert(value, at: index) }
+        case 0 where index < texts.count:
+          texts.remove(at: index)
+          Reach.note("removal")
+        case 1 where index < texts.count:
+          texts[index] = value
+          Reach.note("replacement")
+        case _ where texts.count < 40:
+          texts.insert(value, at: index)
+          Reach.note("insertion")
+        default: break
         }
       }
       let separator = random.next() % 10 == 0 ? ",\n " : ","
@@ -62,6 +71,7 @@ import Testing
           try #require(
             edit.text[span] == previous.bytes[previous.spans[origin]], "seed \(seed)")
         }
+        Reach.note("edit")
         read += edit.origins.count { $0 < 0 }
         previous.apply(edit)
       }

@@ -5,12 +5,14 @@ import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 @testable import FileSources
 
 @Suite struct JSONDocumentUpdateTests {
-  @Test func `a random version equals a new document and has an exact change`() throws {
+  @Test(.reaches(.rearrangements))
+  func `a random version equals a new document and has an exact change`() throws {
     let seed = TestRun.seed ?? .random(in: 0 ... .max)
     var random = SeededGenerator(seed: seed)
     let decoding = ElementDecoding<JSONElement>(each: { $0 })
@@ -37,6 +39,7 @@ import Testing
         if let change {
           let previous = elements
           elements = applying(change, to: previous)
+          Reach.note(change.changeset)
           // A text is never both deleted and inserted.
           let deleted = Set(change.changeset.deletions.map { previous[$0].description })
           try #require(

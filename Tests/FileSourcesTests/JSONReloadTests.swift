@@ -6,6 +6,7 @@ import Foundation
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 /// The changes of a source for a sequence of versions of its file.
@@ -47,7 +48,7 @@ struct JSONReloadTests {
     if random.next() % 40 == 0 { items.shuffle(using: &random) }
   }
 
-  @Test(arguments: [false, true])
+  @Test(.reaches(.changes), arguments: [false, true])
   func `random versions cause exact changes`(repeatsIDs: Bool) async throws {
     let seed = TestRun.seed ?? .random(in: 0 ... .max)
     var random = SeededGenerator(seed: seed)
@@ -69,6 +70,7 @@ struct JSONReloadTests {
       let change = try await log.nextChange()
       try #require(Array(change.before) == old, "seed \(seed)")
       try #require(Array(change.after) == items, "seed \(seed)")
+      Reach.note(change.changeset)
       // The change contains exactly the differences.
       let expected = Changeset(from: old, to: items)
       try #require(

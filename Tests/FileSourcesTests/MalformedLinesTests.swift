@@ -5,6 +5,7 @@ import Foundation
 import ObservableCollections
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 @testable import FileSources
@@ -324,23 +325,35 @@ struct MalformedLinesTests {
   }
 
   /// A source that follows a file, and a source that loads it later, agree.
-  @Test func `appended lines and a fresh load have the same elements and status`() async throws {
+  @Test(
+    .reaches("beginning of a line", "end of a line", "line without a key", "blank line", "line"))
+  func `appended lines and a fresh load have the same elements and status`() async throws {
     let seed = TestRun.seed ?? .random(in: 0 ... .max)
     var random = SeededGenerator(seed: seed)
     try directory.write("", to: "a.jsonl")
     let log = try await SourceLog.afterLoading(source())
     var id = 0
-    for _ in 0..<(TestRun.isLong ? 2_000 : 60) {
+    for _ in 0..<(TestRun.isLong ? 2_000 : 120) {
       var text = ""
       for _ in 0...random.below(5) {
         id += 1
         let value = "{\"id\":\(id),\"a\":[1,{\"b\":\"c\"}]}"
         switch random.below(8) {
-        case 0: text += value.prefix(random.below(value.count - 1) + 1) + "\n"
-        case 1: text += value.suffix(random.below(value.count - 1) + 1) + "\r\n"
-        case 2: text += "{\"no\":\(id)}\n"
-        case 3: text += " \n"
-        default: text += value + "\n"
+        case 0:
+          text += value.prefix(random.below(value.count - 1) + 1) + "\n"
+          Reach.note("beginning of a line")
+        case 1:
+          text += value.suffix(random.below(value.count - 1) + 1) + "\r\n"
+          Reach.note("end of a line")
+        case 2:
+          text += "{\"no\":\(id)}\n"
+          Reach.note("line without a key")
+        case 3:
+          text += " \n"
+          Reach.note("blank line")
+        default:
+          text += value + "\n"
+          Reach.note("line")
         }
       }
       // The last line of each append is malformed, so each append changes the status.

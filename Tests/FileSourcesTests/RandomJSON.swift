@@ -8,7 +8,9 @@ indirect enum RandomJSON {
   case object([(name: [Unicode.Scalar], value: RandomJSON)])
 
   static func make(depth: Int, using random: inout SeededGenerator) -> RandomJSON {
-    switch Int.random(in: 0..<(depth > 0 ? 6 : 4), using: &random) {
+    let kind = Int.random(in: 0..<(depth > 0 ? 6 : 4), using: &random)
+    Reach.note(["literal", "number", "string", "string", "array", "object"][kind])
+    switch kind {
     case 0: return .plain(["null", "true", "false"].randomElement(using: &random) ?? "null")
     case 1: return .plain(number(using: &random))
     case 2, 3: return .string(scalars(using: &random))
