@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Diffing
 import Synchronizers
+import TestTags
 import Testing
 
 /// Compares the merge, which works on ranges, with a reference that works on single elements.
@@ -83,7 +84,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<300 as Range<UInt64>)
+  @Test(.reaches(.changes), arguments: 0..<300 as Range<UInt64>)
   func `the merge equals the reference for long lists`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     // Some lists have many elements of one identity.
@@ -113,6 +114,7 @@ import Testing
       return list
     }
     let (mine, theirs) = (edited(), edited())
+    Reach.note(Changeset(from: base, to: mine))
     for answers in Answers.allCases { try compare(base, mine, theirs, answers) }
   }
 }

@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Synchronizers
 import TestSupport
+import TestTags
 import Testing
 
 /// Copies of a list that are merged in pairs, each pair with a base of its own.
@@ -53,7 +54,7 @@ import Testing
     return list
   }
 
-  @Test(arguments: 0..<40 as Range<UInt64>)
+  @Test(.reaches(.changes), arguments: 0..<40 as Range<UInt64>)
   func `copies whose links are a tree become equal`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<20 {
@@ -64,7 +65,11 @@ import Testing
       }
       pairs.shuffle(using: &random)
       var copies = Copies(count, of: Letter.list("A B C D E F"), linked: pairs)
-      for copy in 0..<count { copies.lists[copy] = Self.edited(copies.lists[copy], &random) }
+      for copy in 0..<count {
+        let edited = Self.edited(copies.lists[copy], &random)
+        Reach.note(Changeset(from: copies.lists[copy], to: edited))
+        copies.lists[copy] = edited
+      }
       var turns = 0
       while turns <= 2 * count, copies.changeAll() { turns += 1 }
       #expect(turns <= 2 * count, "seed \(seed), links \(pairs)")

@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Diffing
 import Synchronizers
+import TestTags
 import Testing
 
 /// An element with several fields.
@@ -182,7 +183,8 @@ private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
     }
   }
 
-  @Test(arguments: 0..<200 as Range<UInt64>)
+  @Test(
+    .reaches(.changes, "conflict", "merge without conflicts"), arguments: 0..<200 as Range<UInt64>)
   func `an edit of one side alone is never lost`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let base = (0..<20).map { TestElement($0) }
@@ -207,6 +209,9 @@ private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
     let (mine, theirs) = (edited(&mineNext), edited(&theirNext))
     let merge = ThreeWayMerge(base: base, mine: mine, theirs: theirs)
     try check(merge, mine, theirs)
+    Reach.note(Changeset(from: base, to: mine))
+    Reach.note("conflict", merge.conflicts.count)
+    if merge.conflicts.isEmpty { Reach.note("merge without conflicts") }
     #expect(Set(merge.merged.map(\.id)).count == merge.merged.count)
 
     func contents(_ list: [TestElement]) -> [Int: Int] {

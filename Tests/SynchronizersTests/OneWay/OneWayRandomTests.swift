@@ -3,11 +3,17 @@ import Foundation
 import ObservableCollections
 import Synchronizers
 import TestSupport
+import TestTags
 import Testing
 
 /// Compares random runs with a model, call by call.
 @Suite(.timeLimit(.minutes(20))) struct OneWayRandomTests {
   private static let seeds = (0..<(TestRun.isLong ? 50_000 : 500)).map { UInt64($0) }
+
+  /// The calls that must fail in some runs, and a run without failures.
+  private static let failures = Reach.Cases([
+    "begin", "fetch", "local", "remove", "update?", "prepare", "preview", "content", "end", "none",
+  ])
 
   /// The input of a run.
   private struct Case {
@@ -29,7 +35,7 @@ import Testing
         stopsOnError: random.oneIn(2))
       var names = ["begin", "fetch", "local", "remove", "prepare", "end"]
       for id in 0..<8 { names += ["update? \(id)", "preview \(id)", "content \(id)"] }
-      failing = Set(names.filter { _ in random.oneIn(25) })
+      failing = Set(names.filter { _ in random.oneIn(15) })
     }
 
     /// Returns the number of a call in `failing`.
@@ -83,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func `random runs equal the model`() async throws {
+  @Test(.reaches(Self.failures)) func `random runs equal the model`() async throws {
     for seed in Self.seeds {
       let testCase = Case(seed: seed)
       let subject = Subject(
@@ -97,6 +103,8 @@ import Testing
       }
       let trace = try await subject.run()
       let (calls, failures) = testCase.expectation()
+      for failure in failures { Reach.note(String(failure.prefix { $0 != " " })) }
+      if failures.isEmpty { Reach.note("none") }
       try #require(
         trace == Subject.trace(calls, answer: failures.isEmpty ? "ok" : "failed"), "seed \(seed)")
       try #require(subject.error?.failures.count ?? 0 == failures.count, "seed \(seed)")
@@ -106,7 +114,9 @@ import Testing
   }
 
   /// Performs some interrupted runs, and then a complete one.
-  @Test func `after any failures, a complete run stores the whole list`() async throws {
+  @Test(.reaches(.changes)) func `after any failures, a complete run stores the whole list`()
+    async throws
+  {
     for seed in Self.seeds {
       var random = SeededGenerator(seed: seed)
       let store = CollectionStore<TestElement>()
@@ -144,6 +154,7 @@ import Testing
       ).sync()
       try #require(Array(store.snapshot) == listed, "seed \(seed)")
       try recorder.check(against: store)
+      Reach.note(recorder)
     }
   }
 

@@ -2,6 +2,7 @@ import DataSourceTesting
 import Foundation
 import Synchronizers
 import TestSupport
+import TestTags
 import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct ConvergenceTests {
@@ -12,7 +13,8 @@ import Testing
     return first..<first + (TestRun.isLong ? 100_000 : 500)
   }()
 
-  @Test func `all clients converge and no one-sided edit is lost`() async throws {
+  @Test(.reaches(.changes, ConvergenceHistory.events))
+  func `all clients converge and no one-sided edit is lost`() async throws {
     print("ConvergenceTests: seeds \(Self.seeds)")
     var callCount = 0
     for seed in Self.seeds {

@@ -33,7 +33,9 @@ import TestSupport
     }
   }
 
-  @Test func `threads edit while sessions synchronize, cancel and save`() async throws {
+  @Test(.reaches(.changes)) func `threads edit while sessions synchronize, cancel and save`()
+    async throws
+  {
     let remote = InMemoryRemote<TestElement>()
     let disks = (0..<3).map { _ in Disk<TestElement>(nil) }
     var sessions: [Session] = []
@@ -76,6 +78,7 @@ import TestSupport
       #expect(Array(session.client.snapshot) == end)
       #expect(Array(session.shadow) == end)
       try recorder.check(against: session.client)
+      Reach.note(recorder)
     }
     for (session, disk) in zip(sessions, disks) {
       try await session.save()
