@@ -6,6 +6,7 @@ import SQLiteSources
 import SynchronizerStores
 import Synchronizers
 import TestSupport
+import TestTags
 import Testing
 
 @Suite struct SQLiteSynchronizationStoreTests {
@@ -46,7 +47,9 @@ import Testing
     #expect(try connection.query("SELECT * FROM sqlite_master").isEmpty)
   }
 
-  @Test func `random states survive saving and loading`() async throws {
+  @Test(.reaches(StateGenerator.cases)) func `random states survive saving and loading`()
+    async throws
+  {
     for seed in 1...6 as ClosedRange<UInt64> {
       var generator = StateGenerator(seed: seed)
       var state = NoteState(client: Snapshot(generator.list(5)), shadow: Snapshot())

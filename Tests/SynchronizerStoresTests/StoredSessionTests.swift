@@ -5,6 +5,7 @@ import ObservableCollections
 import SynchronizerStores
 import Synchronizers
 import TestSupport
+import TestTags
 import Testing
 
 /// Tests of a process that ends before or after each external call.
@@ -137,7 +138,8 @@ private struct MortalStore: SynchronizationStore {
     Issue.record("the session has no end")
   }
 
-  @Test(arguments: Kind.allCases) func `many restarts converge`(kind: Kind) async throws {
+  @Test(.reaches("removal", "interruption", "complete session"), arguments: Kind.allCases)
+  func `many restarts converge`(kind: Kind) async throws {
     var random = SeededGenerator(seed: 31)
     let remote = InMemoryRemote((0..<5).map { Note(id: $0, text: "0") })
     for round in 1...25 {
@@ -150,10 +152,14 @@ private struct MortalStore: SynchronizationStore {
           session.client.append(Note(id: round * 10 + (name == "one" ? 1 : 2), text: name))
           if random.oneIn(2), !session.client.snapshot.isEmpty {
             session.client.remove(at: random.below(session.client.snapshot.count))
+            Reach.note("removal")
           }
           try await session.save()
           try await session.synchronize()
-        } catch {}
+          Reach.note("complete session")
+        } catch {
+          Reach.note("interruption")
+        }
       }
     }
     var last: [[Note]] = []
