@@ -223,12 +223,13 @@ import Testing
     #expect(path([], from: 13, to: 100) == [13])
   }
 
-  @Test(arguments: [false, true])
+  @Test(.reaches(.changes, "initial", "alive"), arguments: [false, true])
   func `resuming from each revision gives the present contents`(repeats: Bool) async throws {
     for seed in 1...8 as ClosedRange<UInt64> {
       var editor = RandomEditor<Item>(seed: seed, repeats: repeats)
       let source = ArrayDataSource<Item>(editor.makeElements())
       let feed = Feed(source, retaining: .init(revisions: 20))
+      let edits = RecordingObserver(counting: source)
       var points: [(token: String, items: [Item], revision: Int)] = []
       for _ in 0..<40 {
         let line = try #require(feed.snapshot())
@@ -246,7 +247,9 @@ import Testing
             || kinds.first == #"{"event":"alive",""#,
           "seed \(seed), point \(index): \(kinds)")
         #expect(subscriber.lines.count <= 2, "seed \(seed), point \(index): \(kinds)")
+        Reach.note(kinds.first?.contains("initial") == true ? "initial" : "alive")
       }
+      Reach.note(edits)
     }
   }
 

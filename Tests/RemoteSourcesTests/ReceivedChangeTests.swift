@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
+import TestTags
 import Testing
 
 @testable import RemoteSources
@@ -24,7 +25,7 @@ import Testing
     func hash(into hasher: inout Hasher) { hasher.combine(item) }
   }
 
-  @Test(arguments: 0..<40)
+  @Test(.reaches(.changes), arguments: 0..<40)
   func `a change of a sender that identifies elements in another way is followed`(
     seed: UInt64
   ) throws {
@@ -46,6 +47,7 @@ import Testing
       #expect(received.collection.snapshot.map(\.item) == Array(sent.snapshot))
     }
     try observer.check()
+    Reach.note(observer)
   }
 
   @Test func `an update that changes the identity stays an update`() {

@@ -35,7 +35,7 @@ import Testing
     try await wait(for: "the end of the other connections") { server.connectionCount <= 1 }
   }
 
-  @Test(arguments: 1...10 as ClosedRange<UInt64>)
+  @Test(.reaches(.changes, "cut", "parts", "duplicate"), arguments: 1...10 as ClosedRange<UInt64>)
   func `restarts, swaps, failures and small windows lead every client to the server's contents`(
     seed: UInt64
   ) async throws {
@@ -89,6 +89,7 @@ import Testing
         #expect(found != nil, "seed \(seed): \(Array(event.snapshot))")
         next = found ?? next
       }
+      Reach.note(client.operations)
     }
     observation.dispose()
   }
@@ -111,7 +112,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...6 as ClosedRange<UInt64>)
+  @Test(.reaches("deletion", "insertion", "update"), arguments: 1...6 as ClosedRange<UInt64>)
   func `clients see only contents that can be encoded`(seed: UInt64) async throws {
     var editor = RandomEditor<Sometimes>(
       seed: seed, size: 6,
@@ -143,5 +144,6 @@ import Testing
       #expect(!event.snapshot.contains { $0.n.isMultiple(of: 5) })
       #expect(states.value.contains(Array(event.snapshot)))
     }
+    Reach.note(recorder.operations)
   }
 }

@@ -103,7 +103,9 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(10)), arguments: 1...12 as ClosedRange<UInt64>)
+  @Test(
+    .reaches(.changes, FaultProxy.Fault.cases), .timeLimit(.minutes(10)),
+    arguments: 1...12 as ClosedRange<UInt64>)
   func `every state that observers see is a state of the server`(seed: UInt64) async throws {
     var editor = RandomEditor<Item>(seed: seed, repeats: seed % 2 == 0)
     let source = ArrayDataSource(editor.makeElements())
@@ -125,6 +127,7 @@ import Testing
       #expect(found != nil, "seed \(seed): \(contents)")
       next = found ?? next
     }
+    Reach.note(recorder.operations)
   }
 
   @Test func `a remote source keeps the event contract over a bad connection`() async throws {

@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Diffing
 @testable import RemoteSources
+import TestTags
 import Testing
 import TestSupport
 
@@ -42,7 +43,7 @@ import TestSupport
     #expect(fingerprint(list) == before)
   }
 
-  @Test func `an edited list has the fingerprint of a new one`() {
+  @Test(.reaches(.changes)) func `an edited list has the fingerprint of a new one`() {
     // A change of many elements creates the tree again. In the longest list, each change is a few edits of the tree.
     for (size, editCount) in [(6, 3), (40, 10), (600, 12)] {
       for seed in (TestRun.seed ?? 0)..<(TestRun.seed ?? 0) + (TestRun.isLong ? 200 : 5) {
@@ -118,6 +119,7 @@ private struct EditedList {
     for _ in 0..<random.below(editCount) + 1 { edit() }
     let new = elements
     changeset = Changeset(from: old, to: new)
+    Reach.note(changeset)
     fingerprint.apply(changeset) { Self.encoded(new[$0]) }
     return fingerprint.text == ListFingerprint(new.map(Self.encoded)).text
   }
