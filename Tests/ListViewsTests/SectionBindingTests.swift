@@ -5,6 +5,7 @@ import ObservableCollections
 import ReactiveSignals
 import SwappableSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Bindings of views to the sections of a list: rules X1 to X3, B1 to B7.
@@ -23,12 +24,13 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<20 as Range<UInt64>)
+  @Test(.reaches(.changes), arguments: 0..<20 as Range<UInt64>)
   func `a view follows random edits of sections`(seed: UInt64) async throws {
     var editor = RandomEditor(seed: seed, size: 24, allowsDuplicates: seed.isMultiple(of: 2))
     let items = ArrayDataSource(editor.makeElements())
     let sections = items.sections(
       by: { $0.content % 4 }, order: seed.isMultiple(of: 3) ? .ascending(\.self) : nil)
+    let edits = RecordingObserver(counting: items)
     let binding = bind(sections, interrupt: { seed == 19 && $0.changeCount > 3 })
     for step in 0..<60 {
       try editor.step(items)
@@ -41,6 +43,7 @@ import Testing
       #expect(screen.view.cells == shown.map(\.elements))
       #expect(screen.view.headings.map(\.model) == shown.map(\.model))
     }
+    Reach.note(edits)
     binding.dispose()
   }
 

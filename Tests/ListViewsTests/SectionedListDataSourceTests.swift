@@ -2,6 +2,7 @@ import DataSourceTesting
 import Diffing
 import Dispatch
 import ListViews
+import TestTags
 import Testing
 
 private func path(_ section: Int, _ element: Int) -> ElementPath {
@@ -154,7 +155,8 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     #expect(list.sections.isEmpty)
   }
 
-  @Test func `random outdated proposals never break a rule`() throws {
+  @Test(.reaches(.changes(of: ["section", "element"]), "outdated", "interrupted"))
+  func `random outdated proposals never break a rule`() throws {
     for seed in 0..<20 as Range<UInt64> {
       var editor = RandomEditor(seed: seed, size: 20)
       var proposals: [SectionedListDataSource<TestSection>.Proposal] = []
@@ -168,8 +170,12 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
           }
         }
         proposals.append(list.makeProposal(for: sections))
-        let proposal = proposals[editor.random.below(proposals.count)]
+        let index = editor.random.below(proposals.count)
+        let proposal = proposals[index]
         let isInterrupted = editor.random.oneIn(5)
+        Reach.note(SectionedChangeset(from: list.sections, to: proposal.sections))
+        if index < proposals.count - 1 { Reach.note("outdated") }
+        if isInterrupted { Reach.note("interrupted") }
         list.commit(proposal, to: view, interrupt: { _ in isInterrupted })
         try view.check()
         #expect(list.sections == proposal.sections, "seed \(seed)")

@@ -3,6 +3,7 @@ import Diffing
 import Foundation
 import ListViews
 import TestSupport
+import TestTags
 import Testing
 
 /// Every change that the framework makes is one that the strictest view takes.
@@ -55,7 +56,8 @@ import Testing
   }
 
   /// Three hundred in a plain run, a hundred thousand with `SWAPPABLE_LONG=1`, from `SWAPPABLE_SEED` on.
-  @Test func `changes of random lists of sections are accepted`() async {
+  @Test(.reaches(.changes(of: ["section", "element"])))
+  func `changes of random lists of sections are accepted`() async {
     let count: UInt64 = TestRun.isLong ? 100_000 : 300
     let given = TestRun.seed
     let first = given ?? .random(in: 0...1 << 40)
@@ -65,6 +67,7 @@ import Testing
       var edits = SectionEdits(seed: seed)
       let old = edits.sections()
       let new = edits.edited(old)
+      Reach.note(SectionedChangeset(from: old, to: new))
       if let violation = violation(from: old, to: new) {
         Issue.record("seed \(seed): \(violation.prefix(2_000))")
         return
@@ -72,7 +75,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<50 as Range<UInt64>)
+  @Test(.reaches(.changes(of: ["section", "element"])), arguments: 0..<50 as Range<UInt64>)
   func `headings that depend on the elements are accepted`(seed: UInt64) {
     var edits = SectionEdits(seed: seed)
     let old = edits.sections()
@@ -80,6 +83,7 @@ import Testing
     func counting(_ sections: [TestSection]) -> [CountingSection] {
       sections.map { CountingSection(id: $0.model.id, elements: $0.elements) }
     }
+    Reach.note(SectionedChangeset(from: counting(old), to: counting(new)))
     #expect(violation(from: counting(old), to: counting(new)) == nil, "seed \(seed)")
   }
 }

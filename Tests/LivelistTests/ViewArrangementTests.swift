@@ -4,6 +4,7 @@ import ObservableCollections
 import ReactiveSignals
 import TerminalViews
 import TestSupport
+import TestTags
 import Testing
 
 @testable import livelist
@@ -64,12 +65,13 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<20 as Range<UInt64>)
+  @Test(.reaches(.changes), arguments: 0..<20 as Range<UInt64>)
   func `the list follows random edits and parameters`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let source = ArrayDataSource<JSONElement>()
     let arrangement = ViewArrangement(source)
     let grouped = ViewArrangement(source, groupedBy: "size")
+    let changes = RecordingObserver(counting: arrangement.rows)
     let folded = Shared<[JSONElement]>([])
     let observation = arrangement.rows.observe { event in
       folded.value = event.snapshot.map { $0.element }
@@ -121,6 +123,7 @@ import Testing
       let lines = Self.lines(expected, groupedBy: "size")
       #expect(grouped.lines.snapshot.map(Self.text) == lines, "seed \(seed)")
     }
+    Reach.note(changes)
     observation.dispose()
   }
 

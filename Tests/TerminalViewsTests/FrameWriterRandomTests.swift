@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
 @testable import TerminalViews
@@ -12,6 +13,10 @@ import Testing
     var size: TerminalSize
     var lines: [TerminalLine] = []
     let isMixed: Bool
+
+    static let edits = Reach.Cases([
+      "insertion", "removal", "move", "new line", "new style", "blank line", "character", "size",
+    ])
 
     init(seed: UInt64, isMixed: Bool) {
       random = SeededGenerator(seed: seed)
@@ -52,18 +57,31 @@ import Testing
         let place = Int.random(in: 0..<lines.count, using: &random)
         let count = min(Int.random(in: 1...3, using: &random), lines.count - place)
         switch Int.random(in: 0..<7, using: &random) {
-        case 0: lines.insert(line(), at: place)
-        case 1: if lines.count > 4 { lines.removeSubrange(place..<(place + count)) }
+        case 0:
+          Reach.note("insertion")
+          lines.insert(line(), at: place)
+        case 1 where lines.count > 4:
+          Reach.note("removal")
+          lines.removeSubrange(place..<(place + count))
+        case 1: break
         case 2:
+          Reach.note("move")
           let moved = lines[place..<(place + count)]
           lines.removeSubrange(place..<(place + count))
           lines.insert(contentsOf: moved, at: Int.random(in: 0...lines.count, using: &random))
-        case 3: lines[place] = line()
-        case 4: lines[place] = lines[place].restyled { [style = style()] _ in style }
-        case 5: lines[place] = TerminalLine()
+        case 3:
+          Reach.note("new line")
+          lines[place] = line()
+        case 4:
+          Reach.note("new style")
+          lines[place] = lines[place].restyled { [style = style()] _ in style }
+        case 5:
+          Reach.note("blank line")
+          lines[place] = TerminalLine()
         default:
           var text = Array(lines[place].text)
           guard !text.isEmpty else { break }
+          Reach.note("character")
           text[Int.random(in: text.indices, using: &random)] = "x"
           lines[place] = TerminalLine(String(text), lines[place].spans[0].style)
         }
@@ -73,6 +91,7 @@ import Testing
       size = TerminalSize(
         rows: Int.random(in: 1...15, using: &random),
         columns: Int.random(in: 1...40, using: &random))
+      if size != old { Reach.note("size") }
       return size != old
     }
 
@@ -89,7 +108,9 @@ import Testing
   private static let seeds: Range<UInt64> =
     0..<(TestRun.isLong ? 5000 : 30)
 
-  @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
+  @Test(
+    .reaches(RandomScreen.edits),
+    arguments: [(false, false), (false, true), (true, false), (true, true)])
   func `after any change the screen shows the frame`(isMixed: Bool, isColorless: Bool) {
     for seed in FrameWriterRandomTests.seeds {
       var screen = RandomScreen(seed: seed, isMixed: isMixed)
@@ -121,7 +142,8 @@ import Testing
     }
   }
 
-  @Test func `a terminal that measures characters differently displaces no others`() {
+  @Test(.reaches(RandomScreen.edits))
+  func `a terminal that measures characters differently displaces no others`() {
     for seed in FrameWriterRandomTests.seeds {
       var screen = RandomScreen(seed: seed, isMixed: true)
       var writer = FrameWriter()

@@ -9,11 +9,13 @@ import Testing
 
 @MainActor @Suite(.tags(.concurrency), .timeLimit(.minutes(10)))
 struct TerminalListConcurrencyTests {
-  @Test func `a list follows sources that threads edit and swap`() async throws {
+  @Test(.reaches(.changes)) func `a list follows sources that threads edit and swap`() async throws
+  {
     let sources = (0..<3).map { number in
       ArrayDataSource((0..<200).map { TestElement($0, number) })
     }
     let container = SwappableContainer(sources[0])
+    let changes = RecordingObserver(counting: container)
     var writer = FrameWriter()
     var display = TerminalModel(rows: 20, columns: 30)
     display.show("\u{1B}[?7l")
@@ -44,6 +46,7 @@ struct TerminalListConcurrencyTests {
       }
     }
     await container.flush()
+    Reach.note(changes)
     #expect(list.state.contents.hasSameContents(as: container.snapshot))
     let frame = list.frame(for: size)
     display.show(writer.bytes(for: frame))

@@ -5,6 +5,7 @@ import ReactiveSignals
 import SwappablePrimitives
 import SwappableSources
 import TerminalViews
+import TestTags
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct TerminalListStateTests {
@@ -96,10 +97,11 @@ import Testing
 
   // MARK: Before a row is chosen
 
-  @Test(arguments: 0..<10 as Range<UInt64>)
+  @Test(.reaches(.rearrangements), arguments: 0..<10 as Range<UInt64>)
   func `a list stays at its top until a row is chosen`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let list = Follower(elements(0..<40))
+    let edits = RecordingObserver(counting: list.source)
     for _ in 0..<100 {
       list.edit { source in
         let count = source.count
@@ -115,6 +117,7 @@ import Testing
       #expect(list.state.selection == 0 && !list.state.keepsSelectedRow, "seed \(seed)")
       #expect(list.lines[1].hasPrefix(">"), "seed \(seed)")
     }
+    Reach.note(edits)
   }
 
   @Test(arguments: [State.Command.up, .down, .pageUp, .pageDown, .home, .end])
@@ -450,12 +453,13 @@ import Testing
     #expect(list.lines[1] == "     35  c0")
   }
 
-  @Test(arguments: 0..<10 as Range<UInt64>)
+  @Test(.reaches(.changes), arguments: 0..<10 as Range<UInt64>)
   func `the anchor row stays on its line through random changes`(seed: UInt64) throws {
     // The anchor follows offsets: an exchange of two identities leaves it on its line.
     var editor = RandomEditor(
       seed: seed, size: 60, kinds: RandomEdit.allCases.filter { $0 != .exchange })
     let list = Follower((0..<30).map { TestElement(1000 + $0) })
+    let edits = RecordingObserver(counting: list.source)
     var random = SeededGenerator(seed: seed)
     for _ in 0..<200 {
       list.state.select(random.below(max(1, list.state.contents.count)))
@@ -477,5 +481,6 @@ import Testing
       let top = max(0, min(new - line, state.contents.count - 5))
       #expect(state.visibleRows.lowerBound == top, "seed \(seed)")
     }
+    Reach.note(edits)
   }
 }
