@@ -48,10 +48,7 @@ package final class Reach: Sendable {
   private let counts: Locked<[String: Int]>
 
   /// Creates a counter of some cases.
-  package init(_ cases: Cases...) {
-    counts = Locked(
-      Dictionary(cases.flatMap(\.names).map { ($0, 0) }, uniquingKeysWith: { one, _ in one }))
-  }
+  package convenience init(_ cases: Cases...) { self.init(cases) }
 
   /// Creates a counter of some cases.
   package init(_ cases: [Cases]) {

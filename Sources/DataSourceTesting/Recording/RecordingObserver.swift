@@ -260,7 +260,7 @@ public enum ReplayChecking: Sendable, Hashable {
 
 /// An error that describes a broken rule of the event contract, or of the rules for list views (B).
 public struct ContractError: Error, Sendable, Hashable {
-  /// The number of the rule, for example `E2`.
+  /// The number of the rule, for example `E2`, or `coverage` if random edits have missed a kind of change.
   public let rule: String
   /// A description of the violation.
   public let message: String

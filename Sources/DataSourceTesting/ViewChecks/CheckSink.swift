@@ -24,7 +24,8 @@ import ObservableCollections
 ///   - shown: A closure that returns the cells that a view shows after its animations.
 ///   - cell: A closure that returns the expected cell of an element.
 /// - Throws: A ``ContractError`` with the rule, the seed and the step, and the errors of
-///   `makeView`.
+///   `makeView`. If the random edits of 200 or more transactions never delete, insert, update or
+///   move an element, the rule is `coverage`.
 @MainActor
 public func checkSink<View: BatchUpdatingListView, Cell: Equatable>(
   seeds: some Sequence<UInt64> = 0..<10, steps: Int = 40, timeout: Duration = .seconds(60),
@@ -68,7 +69,8 @@ public func checkSink<View: BatchUpdatingListView, Cell: Equatable>(
 ///   - heading: A closure that returns the expected heading of a section.
 ///   - cell: A closure that returns the expected cell of an element.
 /// - Throws: A ``ContractError`` with the rule, the seed and the step, and the errors of
-///   `makeView`.
+///   `makeView`. If the random edits of 200 or more transactions never delete, insert, update or
+///   move an element, the rule is `coverage`.
 @MainActor
 public func checkSectionedSink<View: BatchUpdatingSectionedListView, Cell: Equatable>(
   seeds: some Sequence<UInt64> = 0..<10, steps: Int = 40, timeout: Duration = .seconds(60),
