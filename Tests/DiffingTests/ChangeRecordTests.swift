@@ -138,7 +138,8 @@ struct ChangeRecordTests {
     }
   }
 
-  @Test(arguments: 0..<500) func `a random record is either applied or rejected, without a trap`(
+  @Test(.reaches(.changes, "rejection"), arguments: 0..<500)
+  func `a random record is either applied or rejected, without a trap`(
     seed: UInt64
   ) throws {
     var generator = SeededGenerator(seed: seed)
@@ -158,7 +159,11 @@ struct ChangeRecordTests {
       guard let record = try? decode(ChangeRecord<Int>.self, text) else { continue }
       for count in 0..<6 {
         let old = Array(0..<count)
-        guard let new = try? record.applying(to: old) else { continue }
+        guard let new = try? record.applying(to: old) else {
+          Reach.note("rejection")
+          continue
+        }
+        Reach.note(record.changeset)
         #expect(new.count == count - deletes.count + inserts.count, "\(text)")
         #expect(inserts.allSatisfy { new[$0] == 100 + $0 }, "\(text)")
         #expect(updates.allSatisfy { new[$1] == 200 + $1 }, "\(text)")

@@ -145,7 +145,8 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  @Test func `random edits and decisions keep the contract`() throws {
+  @Test(.reaches("deletion", "insertion", "update", "acceptance", "rejection"))
+  func `random edits and decisions keep the contract`() throws {
     for seed in 1...30 as ClosedRange<UInt64> {
       var random = SeededGenerator(seed: seed)
       let source = Items((0..<8).map { TestElement($0) })
@@ -153,9 +154,14 @@ import Testing
         by: .all([.deletions(atMost: .percent(30)), .count(atLeast: 3)]))
       let recorder = RecordingObserver(guarded)
       for step in 0..<200 {
+        let pending = guarded.pendingChange.value
         switch random.below(8) {
-        case 0: guarded.pendingChange.value?.accept()
-        case 1: guarded.pendingChange.value?.reject()
+        case 0:
+          if pending != nil { Reach.note("acceptance") }
+          pending?.accept()
+        case 1:
+          if pending != nil { Reach.note("rejection") }
+          pending?.reject()
         case 2: source.replace(with: (0..<random.below(9)).map { TestElement($0, step) })
         case 3...4: source.append(TestElement(100 + step))
         default: if source.count > 0 { source.remove(at: random.below(source.count)) }
@@ -169,6 +175,7 @@ import Testing
       source.append(TestElement(9_999))
       guarded.pendingChange.value?.accept()
       try recorder.check(against: guarded)
+      Reach.note(recorder)
       #expect(guarded.snapshot.hasSameContents(as: source.snapshot))
     }
   }
@@ -302,8 +309,10 @@ import Testing
 
 /// Rule G1, while threads change the source, accept and reject.
 @Suite(.tags(.concurrency), .timeLimit(.minutes(10))) struct GuardedSourceConcurrencyTests {
-  @Test func `a refused state is never visible, whatever happens meanwhile`() throws {
+  @Test(.reaches("deletion", "insertion"))
+  func `a refused state is never visible, whatever happens meanwhile`() throws {
     let source = Items((0..<20).map { TestElement($0) })
+    let edits = RecordingObserver(counting: source)
     let guarded = source.guarded(by: .count(atLeast: 10))
     let recorder = RecordingObserver(guarded)
     let faults = Shared<[Int]>([])
@@ -331,6 +340,7 @@ import Testing
     #expect(faults.value == [])
     source.replace(with: (0..<12).map { TestElement($0) })
     try recorder.check(against: guarded)
+    Reach.note(edits)
     #expect(guarded.snapshot.hasSameContents(as: source.snapshot))
     withExtendedLifetime(observation) {}
   }

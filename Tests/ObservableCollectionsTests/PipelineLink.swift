@@ -67,9 +67,14 @@ struct PipelineLink {
     return link.each(with: root).compactMap(\.name)
   }()
 
-  /// The kinds of operations of each operator. Chunks are numbered in order, so they never move.
+  /// The kinds of operations of each operator.
+  ///
+  /// Chunks are numbered in order, so they never move. An update changes the key of the index, so the element leaves the
+  /// list of its key.
   static let operations = Reach.Cases(
-    Reach.Cases.changes(of: names).names.filter { $0 != "chunked(into: ): move" })
+    Reach.Cases.changes(of: names).names.filter {
+      !["chunked(into: ): move", "indexed: update"].contains($0)
+    })
 
   // The numbers of the kinds below.
   static let simpleCount = 15

@@ -46,7 +46,7 @@ struct PostgresPoolerTests {
     """
   }
 
-  @Test(arguments: [false, true])
+  @Test(.reaches("deletion", "insertion", "update"), arguments: [false, true])
   func `random writes arrive with their values, and no setting reaches another client`(
     isRecorded: Bool
   ) async throws {
@@ -110,6 +110,7 @@ struct PostgresPoolerTests {
       }
       #expect(timeout.map { $0 == ["0"] } ?? true)
     }
+    Reach.note(recorder.operations)
     if isRecorded { #expect(source.readCounts.keyed > source.readCounts.all) }
   }
 

@@ -1,3 +1,4 @@
+import DataSourceTesting
 import Diffing
 import ObservableCollections
 import SQLSources

@@ -137,7 +137,10 @@ import Testing
   }
 
   /// The list is so long that small changes are followed one by one, and large ones are not.
-  @Test(.reaches(.changes(of: ["sections", "elements"])), arguments: UInt64(0)..<8)
+  @Test(
+    .reaches(
+      "sections: insertion", "sections: update", "sections: move", .changes(of: ["elements"])),
+    arguments: UInt64(0)..<8)
   func `a long list follows small and large changes`(seed: UInt64)
     throws
   {
@@ -159,7 +162,10 @@ import Testing
   }
 
   /// Most groups have one element, so sections come and go beside each other.
-  @Test(.reaches(.changes(of: ["sections", "elements"])), arguments: UInt64(0)..<8)
+  @Test(
+    .reaches(
+      .changes(of: ["sections"]), "elements: deletion", "elements: insertion", "elements: update"),
+    arguments: UInt64(0)..<8)
   func `sections that come and go beside each other stay whole`(seed: UInt64) throws {
     let watch = Watch(keys: [0, 3]) { $0.id % 9 }
     var editor = RandomEditor<TestElement>(

@@ -1,4 +1,5 @@
 import DataSourceTesting
+import Diffing
 import Synchronizers
 import TestSupport
 import TestTags

@@ -86,9 +86,10 @@ import TestSupport
     }
   }
 
-  @Test func `sessions come and go over one client`() async throws {
+  @Test(.reaches(.changes)) func `sessions come and go over one client`() async throws {
     let remote = InMemoryRemote<TestElement>()
     let client = Items()
+    let edits = RecordingObserver(counting: client)
     let disk = Disk<TestElement>(nil)
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
@@ -126,12 +127,14 @@ import TestSupport
     }
     let session = Session(client: client, remote: remote)
     try await session.synchronize()
+    Reach.note(edits)
     #expect(Array(client.snapshot) == Array(remote.contents.snapshot))
   }
 
-  @Test func `a session runs continuously during edits`() async throws {
+  @Test(.reaches(.changes)) func `a session runs continuously during edits`() async throws {
     let remote = InMemoryRemote<TestElement>()
     let sessions = (0..<2).map { _ in Session(remote: remote) }
+    let edits = sessions.map { RecordingObserver(counting: $0.client) }
     let loops = sessions.map { session in
       Task {
         await session.synchronizeContinuously(
@@ -152,6 +155,7 @@ import TestSupport
     for loop in loops { loop.cancel() }
     for loop in loops { await loop.value }
     for _ in 1...2 { for session in sessions { try await session.synchronize() } }
+    for recorder in edits { Reach.note(recorder) }
     #expect(Array(sessions[0].client.snapshot) == Array(sessions[1].client.snapshot))
   }
 }
