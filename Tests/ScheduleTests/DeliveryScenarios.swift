@@ -24,12 +24,15 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `an observer on a queue is disposed of while its event is on its way`(waits: Bool) {
+  func `an observer on a queue is disposed of while its events are on their way`(waits: Bool) {
     explore(preemptions: 2, "disposal of an observer on a queue, waits: \(waits)") { scenario in
       let list = ArrayDataSource<TestElement>([1])
       let follower = Follower<TestElement>(scenario)
-      follower.follow(list, on: scenario.queue(), policy: .coalesce)
-      scenario.thread { list.append(2) }
+      follower.follow(list, on: scenario.queue(), policy: .everything)
+      scenario.thread {
+        list.append(2)
+        list.append(3)
+      }
       scenario.thread { if waits { follower.disposeAndWait() } else { follower.dispose() } }
       scenario.finally { try follower.check(against: list) }
     }
