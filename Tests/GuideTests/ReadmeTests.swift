@@ -34,8 +34,16 @@ import Testing
       missing.allSatisfy { $0.hasPrefix("// swift-tools-version") || $0.hasPrefix("let package") })
   }
 
-  @Test func `the README has at most 150 lines`() throws {
-    #expect(try Guide("README", in: ".").lines.count <= 151)
+  @Test func `the README has at most 120 lines of at most 120 columns`() throws {
+    let lines = try Guide("README", in: ".").lines
+    #expect(lines.count <= 121)
+    #expect(lines.filter { $0.count > 120 } == [])
+  }
+
+  @Test func `the README lists ten pages to read on`() throws {
+    let lines = try Guide("README", in: ".").lines
+    let list = try #require(lines.firstIndex(of: "## Read on"))
+    #expect(lines[list...].filter { $0.firstMatch(of: /^[0-9]+\. \[/) != nil }.count == 10)
   }
 
   @Test func `the program prints what the README says`() async throws {
