@@ -23,6 +23,7 @@ import Testing
       "CREATE TABLE IF NOT EXISTS task (id INTEGER PRIMARY KEY, title TEXT, done INT DEFAULT 0)")
     let open = try SQLiteDataSource<Todo>(
       connection: connection, sql: "SELECT id, title FROM task WHERE done = 0 ORDER BY title")
+    try await open.loaded()
     for await event in open.events() {
       switch event {
       case .initial(let contents, _): print("at first:", contents.map(\.title))
