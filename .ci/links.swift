@@ -109,6 +109,8 @@ let files = FileManager.default.enumerator(
 while let file = files?.nextObject() as? URL {
   guard file.pathExtension == "md" else { continue }
   let path = String(file.resolvingSymlinksInPath().path.dropFirst(root.count + 1))
+  // An earlier copy for docc may be in the repository.
+  if path.contains(".docc/"), !path.hasPrefix(catalog + "/") { continue }
   pages[path] = try Page(path: path)
 }
 
