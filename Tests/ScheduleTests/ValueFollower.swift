@@ -33,6 +33,14 @@ final class ValueFollower<Value: Sendable>: @unchecked Sendable {
     scenario.expect(!hasValue || !seen.isEmpty, "E1: no value before observe returns")
   }
 
+  /// Begins to follow a signal on a queue.
+  func follow(_ source: some SignalSource<Value>, on queue: ScheduledQueue) {
+    let scheduler = Scheduler { queue.async($0) }
+    observation = source.signal.observe(on: scheduler, policy: .everything) { [self] in
+      receive($0) { _ in }
+    }
+  }
+
   /// Begins to follow the values that a closure observes.
   func follow(
     by observe: (@escaping @Sendable (Value) -> Void) -> Disposable,
