@@ -20,7 +20,10 @@ final class Follower<Element: Differentiable & Equatable & Sendable>: @unchecked
   /// The contents of each event, in order.
   private(set) var seen: [[Element]] = []
 
-  init(_ scenario: Scenario) { self.scenario = scenario }
+  init(_ scenario: Scenario) {
+    self.scenario = scenario
+    scenario.atEnd { self.release() }
+  }
 
   /// Begins to follow a source. The first event arrives before this method returns.
   func follow(

@@ -14,7 +14,13 @@ final class ValueFollower<Value: Sendable>: @unchecked Sendable {
   /// A Boolean value that indicates whether the signal has ended.
   private(set) var hasEnded = false
 
-  init(_ scenario: Scenario) { self.scenario = scenario }
+  init(_ scenario: Scenario) {
+    self.scenario = scenario
+    scenario.atEnd {
+      self.dispose()
+      self.observation = nil
+    }
+  }
 
   /// Begins to follow a signal.
   ///
