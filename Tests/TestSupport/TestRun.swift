@@ -7,6 +7,11 @@ package enum TestRun {
   /// Set `SWAPPABLE_LONG=1` for a long run.
   package static let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
 
+  /// A Boolean value that indicates whether tests draw the pictures of the documentation again.
+  ///
+  /// Set `SWAPPABLE_DRAW=1` after the program in a picture has changed.
+  package static let drawsPictures = ProcessInfo.processInfo.environment["SWAPPABLE_DRAW"] == "1"
+
   /// The first seed of random tests, or `nil` if each test chooses its own.
   ///
   /// Set `SWAPPABLE_SEED` to the seed that a failed test printed, to repeat the test.
