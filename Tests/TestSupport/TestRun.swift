@@ -21,6 +21,11 @@ package enum TestRun {
     return isSanitized ? max(1, usual / 4) : usual
   }
 
+  /// A Boolean value that indicates whether tests draw the pictures of the documentation again.
+  ///
+  /// Set `SWAPPABLE_DRAW=1` after the program in a picture has changed.
+  package static let drawsPictures = ProcessInfo.processInfo.environment["SWAPPABLE_DRAW"] == "1"
+
   /// The first seed of random tests, or `nil` if each test chooses its own.
   ///
   /// Set `SWAPPABLE_SEED` to the seed that a failed test printed, to repeat the test.
