@@ -217,8 +217,8 @@ struct Explorer {
       }
       // Their closures hold the scenario.
       scheduler.removeThreads()
+      for release in declared.releases { release() }
     }
-    for release in declared.releases { release() }
     (declared.checks, declared.releases) = ([], [])
     return scheduler
   }

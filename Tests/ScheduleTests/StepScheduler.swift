@@ -18,7 +18,8 @@ final class StepScheduler: @unchecked Sendable {
     let turn = DispatchSemaphore(value: 0)
     var step = ScheduledStep(.begin, nil, #fileID, #line)
     var isOver = false
-    let body: () -> Void
+    /// The work of the thread, or `nil` after the run.
+    fileprivate(set) var body: (() -> Void)?
 
     init(
       _ name: String, isQueue: Bool, in scheduler: StepScheduler, _ body: @escaping () -> Void
@@ -88,7 +89,14 @@ final class StepScheduler: @unchecked Sendable {
     threads.append(Thread(name, isQueue: isQueue, in: self, body))
   }
 
-  func removeThreads() { threads = [] }
+  /// Releases what the closures of the threads hold.
+  ///
+  /// A thread of the pool may hold its closure a little longer than the run lasts. It must not release the objects of
+  /// the scenario beside the next run, whose threads may hold locks while they are suspended.
+  func removeThreads() {
+    for thread in threads { thread.body = nil }
+    threads = []
+  }
 
   /// Records the first failure.
   func fail(_ message: String) {
@@ -175,7 +183,7 @@ private final class Pool: @unchecked Sendable {
     pool.work = {
       ScheduledThread.current = thread
       thread.turn.wait()
-      thread.body()
+      thread.body?()
       ScheduledThread.current = nil
       pool.work = nil
       free.sync { idle.append(pool) }
