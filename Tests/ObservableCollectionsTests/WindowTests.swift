@@ -60,6 +60,22 @@ import Testing
     try recorder.check(against: page)
   }
 
+  @Test func `an anchored page goes to another element with the identity of one that is deleted`()
+    throws
+  {
+    let list = ArrayDataSource([
+      TestElement(1), TestElement(2, 0), TestElement(9), TestElement(2, 1),
+    ])
+    let page = list.window(around: Property<Int?>(2), before: 0, after: 0)
+    let recorder = RecordingObserver(page)
+    list.remove(at: 1)
+    #expect(Array(page.snapshot) == [TestElement(2, 1)])
+    list[2] = TestElement(3, 1)
+    list[0] = TestElement(2, 2)
+    #expect(Array(page.snapshot) == [TestElement(2, 2)])
+    try recorder.check(against: page)
+  }
+
   @Test func `an anchored page over a list that loads later is empty, and then around the element`()
   {
     let list = ArrayDataSource<TestElement>(status: .loading)
@@ -72,7 +88,7 @@ import Testing
   @Test(.reaches(.changes), arguments: [8, 60, 400])
   func `an anchored page equals its model`(size: Int) throws {
     for seed in UInt64(0)..<40 {
-      var editor = RandomEditor(seed: seed, size: size, allowsDuplicates: false)
+      var editor = RandomEditor(seed: seed, size: size, allowsDuplicates: seed % 2 == 1)
       let list = ArrayDataSource((0..<size).map { _ in editor.makeElement() })
       let anchor = Property<Int?>(nil)
       let page = list.window(around: anchor, before: 2, after: 3)
@@ -101,15 +117,17 @@ import Testing
   }
 }
 
-/// The anchor of a window over elements with unique identities.
+/// The anchor of a window.
 private struct AnchorModel {
   var anchor = 0
+  var identifier: Int?
+  var isFound = false
 
   mutating func follow(
     _ change: CollectionChange<TestElement>?, _ elements: [Int], _ identifier: Int?
   ) {
     guard let identifier else {
-      anchor = 0
+      (anchor, self.identifier, isFound) = (0, nil, false)
       return
     }
     var origins = Array(elements.indices)
@@ -122,9 +140,13 @@ private struct AnchorModel {
     }
     let candidates =
       Array(anchor...max(anchor, change?.before.count ?? 0)) + (0..<anchor).reversed()
+    let isKept = origins.contains(anchor)
     anchor = candidates.lazy.compactMap { origins.firstIndex(of: $0) }.first ?? 0
-    if anchor < elements.count, elements[anchor] == identifier { return }
-    if let found = elements.firstIndex(of: identifier) { anchor = found }
+    if isFound, isKept, self.identifier == identifier, elements[anchor] == identifier { return }
+    self.identifier = identifier
+    let found = elements.firstIndex(of: identifier)
+    isFound = found != nil
+    if let found { anchor = found }
   }
 
   func window(_ elements: [Int], before: Int, after: Int) -> [Int] {

@@ -9,9 +9,9 @@ extension DataSource {
   ///     anchor.value = 4711
   ///
   /// The window follows its element, so rows that are inserted or deleted above do not shift it. If the element is
-  /// deleted, or no element has a new identity, the window stays where it is: at the next element, or else at the
-  /// previous one. If an element with the identity is inserted later, the window moves there. Without an identity,
-  /// it is around the first element.
+  /// deleted, the window moves to the first other element with the identity. If there is none, it stays where it is: at
+  /// the next element, or else at the previous one. If an element with the identity is inserted later, the window moves
+  /// there. Without an identity, it is around the first element.
   ///
   /// | in | out |
   /// |---|---|
@@ -121,8 +121,11 @@ where Element.DifferenceIdentifier: Sendable {
     guard let identifier = identifier.value else { return }
     let isDeleted = changeset.deletions.contains(anchor)
     anchor = changeset.nearestOffset(to: anchor, count: change.before.count) ?? 0
-    isFound = isFound && !isDeleted && after[anchor].differenceIdentifier == identifier
+    let wasFound = isFound
+    isFound = wasFound && !isDeleted && after[anchor].differenceIdentifier == identifier
     if isFound { return }
+    // Another element may have the same identity.
+    if wasFound { return search(after) }
     // Of the elements that were there before, none has the identity.
     let arrivals = changeset.insertions + changeset.updates.map { $0.to }
     let found = arrivals.filter { after[$0].differenceIdentifier == identifier }.min()
