@@ -98,16 +98,17 @@ import Testing
       var model = AnchorModel()
       for _ in 0..<40 {
         let (before, changeCount) = (Array(list.snapshot), changes.changes.count)
+        let isSet = random.oneIn(2)
         try withTransaction {
           if !random.oneIn(3) { try editor.step(list) }
-          if random.oneIn(2) {
+          if isSet {
             anchor.value =
               random.oneIn(4)
               ? nil : (Array(list.snapshot) + before).randomElement(using: &random)?.id
           }
         }
         let change = changes.changes.count > changeCount ? changes.changes.last : nil
-        model.follow(change, list.snapshot.map(\.id), anchor.value)
+        model.follow(change, list.snapshot.map(\.id), anchor.value, isSet: isSet)
         let expected = model.window(list.snapshot.map(\.id), before: 2, after: 3)
         #expect(page.snapshot.map(\.id) == expected, "seed \(seed)")
       }
@@ -120,14 +121,13 @@ import Testing
 /// The anchor of a window.
 private struct AnchorModel {
   var anchor = 0
-  var identifier: Int?
   var isFound = false
 
   mutating func follow(
-    _ change: CollectionChange<TestElement>?, _ elements: [Int], _ identifier: Int?
+    _ change: CollectionChange<TestElement>?, _ elements: [Int], _ identifier: Int?, isSet: Bool
   ) {
     guard let identifier else {
-      (anchor, self.identifier, isFound) = (0, nil, false)
+      (anchor, isFound) = (0, false)
       return
     }
     var origins = Array(elements.indices)
@@ -142,8 +142,7 @@ private struct AnchorModel {
       Array(anchor...max(anchor, change?.before.count ?? 0)) + (0..<anchor).reversed()
     let isKept = origins.contains(anchor)
     anchor = candidates.lazy.compactMap { origins.firstIndex(of: $0) }.first ?? 0
-    if isFound, isKept, self.identifier == identifier, elements[anchor] == identifier { return }
-    self.identifier = identifier
+    if isFound, isKept, !isSet, elements[anchor] == identifier { return }
     let found = elements.firstIndex(of: identifier)
     isFound = found != nil
     if let found { anchor = found }

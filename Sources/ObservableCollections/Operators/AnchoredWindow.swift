@@ -11,7 +11,8 @@ extension DataSource {
   /// The window follows its element, so rows that are inserted or deleted above do not shift it. If the element is
   /// deleted, the window moves to the first other element with the identity. If there is none, it stays where it is: at
   /// the next element, or else at the previous one. If an element with the identity is inserted later, the window moves
-  /// there. Without an identity, it is around the first element.
+  /// there. Each time that the identity is set, the window moves to the first element with it. Without an identity, the
+  /// window is around the first element.
   ///
   /// | in | out |
   /// |---|---|

@@ -14,7 +14,7 @@ extension DataSource {
   /// The result has loaded once each collection has loaded or failed, and at least one has loaded.
   ///
   /// - Parameter others: The collections that follow, in order.
-  /// - Complexity: O(k log n) for a change of k elements.
+  /// - Complexity: O(p + k log n) for a change of k elements in p collections.
   @inlinable
   public func concatenated(
     with others: any DataSource<Element>...
@@ -27,7 +27,7 @@ extension DataSource {
   /// This method takes an array, and otherwise does the same as the variadic method.
   ///
   /// - Parameter others: The collections that follow, in order.
-  /// - Complexity: O(k log n) for a change of k elements.
+  /// - Complexity: O(p + k log n) for a change of k elements in p collections.
   @inlinable
   public func concatenated(
     with others: [any DataSource<Element>]

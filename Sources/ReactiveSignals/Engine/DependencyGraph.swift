@@ -8,57 +8,75 @@ import Synchronization
 package final class ExternalInputs: @unchecked Sendable {
   // Sendable: the lock of the dependency graph guards all variables.
 
-  /// The nodes that enter here, each with the nodes from which a search continues.
-  private var connections: [(node: Node, origins: [Node])]
-  /// The nodes from which a search for roots and domains continues, each with the number of connections: the nodes that
-  /// are connected forever, the connected roots, and the inputs of the other connected nodes.
+  /// The nodes that enter here, each with the number of its connections.
+  private var connections = CountedNodes()
+  /// The nodes from which a search for roots and domains continues: the nodes that are connected forever, the connected
+  /// roots, and the inputs of the other connected nodes.
   ///
   /// If many nodes are connected, such as the groups of a list, most of them are often derived from the same few.
-  private var origins: [ObjectIdentifier: (node: Node, count: Int, number: Int)] = [:]
-  /// The number of the latest origin, so that each search has the same order.
-  private var lastOrigin = 0
+  private var origins = CountedNodes()
+  /// The origins of the nodes that are connected for some time. Such a node releases its inputs when a signal ends.
+  private var connectedOrigins: [ObjectIdentifier: [Node]] = [:]
 
   package init(_ sources: [Node] = []) {
-    // Not their inputs, which are released when a signal has ended.
-    connections = sources.map { ($0, [$0]) }
-    for source in sources { addOrigin(source) }
+    for source in sources where connections.add(source) { _ = origins.add(source) }
   }
 
   /// Adds a connection, under the lock.
   fileprivate func connect(_ source: Node) {
-    let connection = (node: source, origins: source.origins)
-    connections.append(connection)
-    for node in connection.origins { addOrigin(node) }
-  }
-
-  private func addOrigin(_ node: Node) {
-    lastOrigin += 1
-    origins[ObjectIdentifier(node), default: (node, 0, lastOrigin)].count += 1
+    guard connections.add(source) else { return }
+    let nodes = source.origins
+    connectedOrigins[ObjectIdentifier(source)] = nodes
+    for node in nodes { _ = origins.add(node) }
   }
 
   /// Removes a connection, under the lock.
   ///
   /// - Returns: Objects to be released outside the lock.
   fileprivate func disconnect(_ source: Node) -> [Node] {
-    guard let index = connections.firstIndex(where: { $0.node === source }) else { return [] }
-    let removed = connections.remove(at: index)
-    for node in removed.origins {
-      let identifier = ObjectIdentifier(node)
-      origins[identifier]?.count -= 1
-      if origins[identifier]?.count == 0 { origins[identifier] = nil }
-    }
-    return removed.origins + [removed.node]
+    guard connections.remove(source) else { return [] }
+    let removed = connectedOrigins.removeValue(forKey: ObjectIdentifier(source)) ?? []
+    for node in removed { _ = origins.remove(node) }
+    return removed + [source]
   }
 
   /// The number of nodes from which a search continues. For tests.
-  package var originCount: Int { DependencyGraph.lock.withLock { _ in origins.count } }
+  package var originCount: Int { DependencyGraph.lock.withLock { _ in origins.nodes.count } }
 
-  fileprivate var originsUnderLock: [Node] {
-    origins.values.sorted { $0.number < $1.number }.map(\.node)
+  fileprivate var originsUnderLock: [Node] { origins.nodes }
+
+  /// The nodes that currently enter here, each once.
+  var sources: [Node] { DependencyGraph.lock.withLock { _ in connections.nodes } }
+}
+
+/// Nodes, each with a number. Adding and removing one takes O(1).
+private struct CountedNodes {
+  private(set) var nodes: [Node] = []
+  private var places: [ObjectIdentifier: (index: Int, count: Int)] = [:]
+
+  /// Adds one to the number of a node.
+  ///
+  /// - Returns: A Boolean value that indicates whether the node is new.
+  mutating func add(_ node: Node) -> Bool {
+    places[ObjectIdentifier(node), default: (nodes.count, 0)].count += 1
+    if places.count == nodes.count { return false }
+    nodes.append(node)
+    return true
   }
 
-  /// The nodes that currently enter here.
-  var sources: [Node] { DependencyGraph.lock.withLock { _ in connections.map(\.node) } }
+  /// Subtracts one from the number of a node. If that was the last, another node may take its place.
+  ///
+  /// - Returns: A Boolean value that indicates whether the node is removed.
+  mutating func remove(_ node: Node) -> Bool {
+    let identifier = ObjectIdentifier(node)
+    guard let (index, count) = places[identifier] else { return false }
+    places[identifier] = count > 1 ? (index, count - 1) : nil
+    if count > 1 { return false }
+    nodes.swapAt(index, nodes.count - 1)
+    nodes.removeLast()
+    if index < nodes.count { places[ObjectIdentifier(nodes[index])]?.index = index }
+    return true
+  }
 }
 
 /// The connections of all nodes in the process.

@@ -383,7 +383,7 @@ struct TodoList: Differentiable, Sendable {
     items.transaction { draft in
       for index in 0..<6 { draft[index].content = -1 - index }
     }
-    #expect(root.externalInputs?.sources.count == 101 && root.externalInputs?.originCount == 5)
+    #expect(root.externalInputs?.sources.count == 98 && root.externalInputs?.originCount == 5)
     items.removeSubrange(0..<4)
     #expect(root.externalInputs?.originCount == 4)
     items.removeAll()

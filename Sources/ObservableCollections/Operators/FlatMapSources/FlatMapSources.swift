@@ -35,7 +35,8 @@ extension DataSource {
   /// - Parameter children: A key path or closure that returns the children of an element. It is called once for each
   ///   inserted or updated element, and no lock is held. If the collection is idle, it is started.
   /// - Complexity: O(k log n) for a change of k children, and O(c + log n) for a parent with c children. The first parent
-  ///   with another number of children than all others takes O(n), once.
+  ///   with another number of children than all others takes O(n), once. If a collection that is shown here has further
+  ///   results in domains of their own, its first change after a parent has got other children takes O(n), too.
   @inlinable
   public func flatMap<Children: DataSource>(
     _ children: @escaping @Sendable (Element) -> Children
@@ -54,7 +55,8 @@ extension DataSource {
   /// - Parameter children: A closure that returns the children of an element. It is called once for each inserted or
   ///   updated element, and no lock is held. If the collection is idle, it is started.
   /// - Complexity: O(k log n) for a change of k children, and O(c + log n) for a parent with c children. The first parent
-  ///   with another number of children than all others takes O(n), once.
+  ///   with another number of children than all others takes O(n), once. If a collection that is shown here has further
+  ///   results in domains of their own, its first change after a parent has got other children takes O(n), too.
   @inlinable
   public func flatMap<Child>(
     _ children: @escaping @Sendable (Element) -> any DataSource<Child>
