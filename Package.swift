@@ -36,6 +36,7 @@ let package = Package(
     .library(name: "SQLiteSources", targets: ["SQLiteSources"]),
     .library(name: "PostgresSources", targets: ["PostgresSources"]),
     .library(name: "RemoteSources", targets: ["RemoteSources"]),
+    .library(name: "HTTPSources", targets: ["HTTPSources"]),
     .library(name: "Synchronizers", targets: ["Synchronizers"]),
     .library(name: "SynchronizerStores", targets: ["SynchronizerStores"]),
     .library(name: "TerminalViews", targets: ["TerminalViews"]),
@@ -85,6 +86,8 @@ let package = Package(
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections", "FileSources",
       ]),
+    // On Linux, it needs FoundationNetworking, which no other module and no program uses.
+    module("HTTPSources", ["RemoteSources"]),
     module(
       "Synchronizers",
       [
@@ -240,6 +243,12 @@ let package = Package(
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "FileSources", "RemoteSources", "DataSourceTesting", "TestSupport",
+      ]),
+    tests(
+      "HTTPSourcesTests",
+      [
+        "Diffing", "ObservableCollections", "SwappableSources", "FileSources", "RemoteSources",
+        "HTTPSources", "DataSourceTesting", "TestSupport",
       ]),
     tests(
       "SynchronizersTests",

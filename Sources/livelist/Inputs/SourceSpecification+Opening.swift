@@ -190,7 +190,7 @@ extension LivelistError {
     case let error as LivelistError: self = error
     case let error as SQLiteError: self.init(error)
     case let error as PostgresError: self.init(error)
-    case let error as ConnectionFailure:
+    case let error as TransportError:
       let hint = "; start the server, or check the path"
       self = .input("\(error)\(error.isAtConnecting ? hint : "")")
     case _ where failure?.code == "json-notAnArray":

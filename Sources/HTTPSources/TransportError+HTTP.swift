@@ -1,0 +1,82 @@
+import Foundation
+import RemoteSources
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension TransportError {
+  /// The longest time that a server can ask for, in seconds.
+  private static let longestDelay = 3_600.0
+  /// The maximum length of a body's first line in a message.
+  private static let lineLimit = 200
+
+  /// Creates the error for an answer that is no stream of events.
+  ///
+  /// - Parameters:
+  ///   - answer: The head of the answer.
+  ///   - body: The beginning of the body.
+  init(_ answer: HTTPURLResponse, body: Data) {
+    let code = answer.statusCode
+    let type = answer.mimeType?.lowercased() ?? ""
+    var message =
+      switch code {
+      case 200: "the server sent \(type.isEmpty ? "no events" : type), not text/event-stream"
+      case 204: "the server has no events, and asks clients not to connect again (status 204)"
+      default: "the server answered with status \(code)"
+      }
+    // The first line of a page says nothing.
+    if type.hasSuffix("html") {
+      if code != 200 { message += " and a page" }
+    } else if code != 200, let line = Self.firstLine(of: body) {
+      message += ": \(line)"
+    }
+    switch code {
+    case 200, 404: message += "; check the address"
+    case 401, 403: message += "; check the authorization"
+    default: break
+    }
+    var retry = Retry.afterPause
+    if code == 204 {
+      retry = .never
+    } else if let field = answer.value(forHTTPHeaderField: "Retry-After"),
+      let delay = Self.delay(field, at: Date())
+    {
+      retry = .after(delay)
+    }
+    self.init(message, statusCode: code, retry: retry)
+  }
+
+  /// Creates the error for a connection that could not be made, or that broke.
+  init(_ error: any Error, host: String) {
+    let error = error as NSError
+    // Some messages of the system contain a time, and would be another message at each attempt.
+    let message =
+      switch error.code {
+      case NSURLErrorCannotConnectToHost: "cannot connect to \(host)"
+      case NSURLErrorCannotFindHost: "there is no host \(host)"
+      default: "the connection broke: \(error.localizedDescription)"
+      }
+    self.init(message)
+  }
+
+  /// Returns the first line of a text that is not blank, without control characters, or `nil` if there is none.
+  private static func firstLine(of body: Data) -> String? {
+    for line in String(decoding: body, as: UTF8.self).split(whereSeparator: \.isNewline) {
+      let shown = String(line.unicodeScalars.filter { $0.properties.generalCategory != .control })
+        .trimmingCharacters(in: .whitespaces)
+      if !shown.isEmpty { return String(shown.prefix(lineLimit)) }
+    }
+    return nil
+  }
+
+  /// Returns the time that a header `Retry-After` asks for: a number of seconds, or a date.
+  static func delay(_ field: String, at now: Date) -> Duration? {
+    let format = DateFormatter()
+    format.locale = Locale(identifier: "en_US_POSIX")
+    format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
+    let isNumber = field.allSatisfy { ("0"..."9").contains($0) }
+    let seconds = isNumber ? Double(field) : format.date(from: field)?.timeIntervalSince(now)
+    return seconds.map { .seconds(min(max($0, 0), longestDelay)) }
+  }
+}
