@@ -86,7 +86,7 @@ let package = Package(
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections", "FileSources",
       ]),
-    // On Linux, it needs FoundationNetworking, which no other module and no program uses.
+    // On Linux, libcurl is loaded at run time.
     module("HTTPSources", ["RemoteSources"]),
     module(
       "Synchronizers",
@@ -247,8 +247,9 @@ let package = Package(
     tests(
       "HTTPSourcesTests",
       [
-        "Diffing", "ObservableCollections", "SwappableSources", "FileSources", "RemoteSources",
-        "HTTPSources", "DataSourceTesting", "TestSupport",
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
+        "SwappableSources", "FileSources", "RemoteSources", "HTTPSources", "DataSourceTesting",
+        "TestSupport",
       ]),
     tests(
       "SynchronizersTests",

@@ -1,10 +1,6 @@
 public import Foundation
 public import RemoteSources
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A connection to a list that a web service sends as Server-Sent Events.
 ///
 ///     let url = URL(string: "https://example.com/lists/packages/events")!
@@ -42,22 +38,23 @@ public struct HTTPTransport: RemoteTransport {
   }
 
   public func connect(since token: String?) async throws -> any AsyncSequence<[UInt8], any Error> {
-    guard ["http", "https"].contains(url.scheme?.lowercased()), url.host != nil else {
+    guard url.isWebAddress else {
       throw TransportError(
         "this is no address of a web service; use https://HOST/PATH", retry: .never)
     }
-    var request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData)
-    // The source itself gives up silent connections.
-    request.timeoutInterval = 1_000_000_000
-    request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
+    var own = ["Accept": "text/event-stream", "Cache-Control": "no-store"]
     // A proxy that compresses holds events back.
-    request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
-    request.setValue("no-store", forHTTPHeaderField: "Cache-Control")
-    // A token comes from the server, and may not add headers.
-    if let token, !token.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
-      request.setValue(token, forHTTPHeaderField: "Last-Event-ID")
-    }
-    return try await EventStreamTask.start(request, headers: try await headers())
+    own["Accept-Encoding"] = "identity"
+    if let token { own["Last-Event-ID"] = token }
+    let request = EventRequest(
+      url: url, headers: own.filter { Self.isValid($0, $1) },
+      privateHeaders: try await headers().filter { Self.isValid($0, $1) })
+    return try await HTTPConnection.start(request)
+  }
+
+  /// Returns a Boolean value that indicates whether a header is one line. A token of the server cannot add headers.
+  private static func isValid(_ name: String, _ value: String) -> Bool {
+    !(name + value).utf8.contains { $0 < 0x20 || $0 == 0x7F }
   }
 }
 

@@ -1,10 +1,6 @@
 import Foundation
 import RemoteSources
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension TransportError {
   /// The longest time that a server can ask for, in seconds.
   private static let longestDelay = 3_600.0
@@ -14,11 +10,10 @@ extension TransportError {
   /// Creates the error for an answer that is no stream of events.
   ///
   /// - Parameters:
-  ///   - answer: The head of the answer.
+  ///   - head: The head of the answer.
   ///   - body: The beginning of the body.
-  init(_ answer: HTTPURLResponse, body: Data) {
-    let code = answer.statusCode
-    let type = answer.mimeType?.lowercased() ?? ""
+  init(_ head: AnswerHead, body: [UInt8]) {
+    let (code, type) = (head.statusCode, head.mediaType)
     var message =
       switch code {
       case 200: "the server sent \(type.isEmpty ? "no events" : type), not text/event-stream"
@@ -39,29 +34,14 @@ extension TransportError {
     var retry = Retry.afterPause
     if code == 204 {
       retry = .never
-    } else if let field = answer.value(forHTTPHeaderField: "Retry-After"),
-      let delay = Self.delay(field, at: Date())
-    {
+    } else if let delay = head.retryAfter.flatMap({ Self.delay($0, at: Date()) }) {
       retry = .after(delay)
     }
     self.init(message, statusCode: code, retry: retry)
   }
 
-  /// Creates the error for a connection that could not be made, or that broke.
-  init(_ error: any Error, host: String) {
-    let error = error as NSError
-    // Some messages of the system contain a time, and would be another message at each attempt.
-    let message =
-      switch error.code {
-      case NSURLErrorCannotConnectToHost: "cannot connect to \(host)"
-      case NSURLErrorCannotFindHost: "there is no host \(host)"
-      default: "the connection broke: \(error.localizedDescription)"
-      }
-    self.init(message)
-  }
-
   /// Returns the first line of a text that is not blank, without control characters, or `nil` if there is none.
-  private static func firstLine(of body: Data) -> String? {
+  private static func firstLine(of body: [UInt8]) -> String? {
     for line in String(decoding: body, as: UTF8.self).split(whereSeparator: \.isNewline) {
       let shown = String(line.unicodeScalars.filter { $0.properties.generalCategory != .control })
         .trimmingCharacters(in: .whitespaces)

@@ -1,0 +1,220 @@
+import Foundation
+import RemoteSources
+import TestSupport
+
+/// A web server in which a test writes each byte of the answers.
+///
+/// It keeps its port until it is released, also while it is stopped.
+final class TestWebServer: Sendable {
+  struct Failure: Error, CustomStringConvertible { let description: String }
+
+  /// The head of a request.
+  struct Request: Sendable {
+    /// The path and the query.
+    let target: String
+    /// The headers, by their names in lower case.
+    let headers: [String: String]
+
+    init(head: String) {
+      let lines = head.components(separatedBy: "\r\n")
+      target = lines[0].split(separator: " ").dropFirst().first.map(String.init) ?? ""
+      headers = Dictionary(
+        lines.dropFirst().compactMap { line in
+          line.firstIndex(of: ":").map {
+            let value = line[$0...].dropFirst().trimmingCharacters(in: .whitespaces)
+            return (line[..<$0].lowercased(), value)
+          }
+        }, uniquingKeysWith: { $1 })
+    }
+  }
+
+  /// A connection that has sent a request. It is closed when it is released.
+  final class Connection: Sendable {
+    let descriptor: Int32
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { close(descriptor) }
+
+    /// Sends bytes.
+    ///
+    /// - Returns: A Boolean value that indicates whether the client has not closed the connection.
+    @discardableResult
+    func send(_ bytes: some Collection<UInt8>) -> Bool {
+      var rest = Array(bytes)[...]
+      while !rest.isEmpty {
+        let count = rest.withUnsafeBytes {
+          Foundation.send(descriptor, $0.baseAddress, $0.count, noSignal)
+        }
+        guard count > 0 else { return false }
+        rest = rest.dropFirst(count)
+      }
+      return true
+    }
+
+    @discardableResult
+    func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+
+    /// Waits until the client or the server closes the connection.
+    func ended() async {
+      await withCheckedContinuation { continuation in
+        Thread.detachNewThread { [self] in
+          while !receive().isEmpty {}
+          continuation.resume()
+        }
+      }
+    }
+
+    func receive() -> [UInt8] {
+      [UInt8](unsafeUninitializedCapacity: 1 << 12) { buffer, count in
+        count = max(recv(descriptor, buffer.baseAddress, buffer.count, 0), 0)
+      }
+    }
+  }
+
+  typealias Handler = @Sendable (Request, Connection) async -> Void
+
+  let port: UInt16
+  /// The requests so far.
+  let requests = Shared<[Request]>([])
+  /// The number of connections that are open.
+  let connectionCount = Shared(0)
+  private let handler: Handler
+  /// A socket that keeps the port, and never listens.
+  private let placeholder: Int32
+  /// Ends the listener.
+  private let stopListening = Shared<(@Sendable () -> Void)?>(nil)
+  private let connections = Shared<[Int32: @Sendable () -> Void]>([:])
+
+  /// - Parameter handler: A closure that answers a request. The connection is closed when it returns.
+  init(_ handler: @escaping Handler) throws {
+    self.handler = handler
+    placeholder = try Self.makeSocket(port: 0)
+    var address = sockaddr_in()
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let status = withUnsafeMutablePointer(to: &address) { [placeholder] in
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        getsockname(placeholder, $0, &size)
+      }
+    }
+    guard status == 0 else { throw Failure(description: "no port: \(errno)") }
+    port = UInt16(bigEndian: address.sin_port)
+    try start()
+  }
+
+  /// Creates a server that sends the lines of feeds as events. The list of a request is its path without the slash.
+  convenience init(
+    _ feeds: [String: @Sendable () -> Feed], aliveEvery interval: Duration = .milliseconds(20)
+  ) throws {
+    try self.init { request, connection in
+      guard let feed = feeds[String(request.target.dropFirst())] else {
+        connection.send("HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\nno such list\nat all")
+        return
+      }
+      connection.send(TestWebServer.eventHead)
+      await connection.send(feed(), since: request.headers["last-event-id"], aliveEvery: interval)
+    }
+  }
+
+  deinit {
+    stop()
+    close(placeholder)
+  }
+
+  static let eventHead =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nConnection: close\r\n\r\n"
+
+  func url(_ path: String = "/list", host: String = "127.0.0.1") -> URL {
+    URL(string: "http://\(host):\(port)\(path)") ?? URL(fileURLWithPath: path)
+  }
+
+  // MARK: Starting and stopping
+
+  /// Accepts connections.
+  func start() throws {
+    let descriptor = try Self.makeSocket(port: port)
+    guard listen(descriptor, 64) == 0 else { throw Failure(description: "no listener: \(errno)") }
+    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    // A dispatch source can be canceled on any thread.
+    nonisolated(unsafe) let source = DispatchSource.makeReadSource(fileDescriptor: descriptor)
+    source.setEventHandler { [weak self] in
+      let connection = accept(descriptor, nil, nil)
+      if connection >= 0 { self?.serve(connection) }
+    }
+    source.setCancelHandler { close(descriptor) }
+    stopListening.value = { source.cancel() }
+    source.activate()
+  }
+
+  /// Refuses connections, and ends the open ones.
+  func stop() {
+    stopListening.exchange(nil)?()
+    for end in connections.value.values { end() }
+  }
+
+  private func serve(_ descriptor: Int32) {
+    _ = fcntl(descriptor, F_SETFL, 0)
+    let connection = Connection(descriptor)
+    connectionCount.modify { $0 += 1 }
+    connections.modify {
+      $0[descriptor] = { [weak connection] in
+        if let connection { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
+      }
+    }
+    Thread.detachNewThread { [handler, requests, connectionCount] in
+      var head: [UInt8] = []
+      while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+        let part = connection.receive()
+        if part.isEmpty { break }
+        head += part
+      }
+      guard !head.isEmpty else { return connectionCount.modify { $0 -= 1 } }
+      let request = Request(head: String(decoding: head, as: UTF8.self))
+      requests.append(request)
+      Task {
+        await handler(request, connection)
+        shutdown(connection.descriptor, Int32(SHUT_RDWR))
+        connectionCount.modify { $0 -= 1 }
+      }
+    }
+  }
+
+  private static func makeSocket(port: UInt16) throws -> Int32 {
+    #if canImport(Darwin)
+      let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+    #else
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    #endif
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    var yes: Int32 = 1
+    for option in [SO_REUSEADDR, SO_REUSEPORT] {
+      setsockopt(descriptor, SOL_SOCKET, option, &yes, socklen_t(MemoryLayout<Int32>.size))
+    }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let status = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard status == 0 else { throw Failure(description: "cannot bind port \(port): \(errno)") }
+    return descriptor
+  }
+}
+
+extension TestWebServer.Connection {
+  /// Sends the lines of a feed as events, until the client closes the connection.
+  func send(_ feed: Feed, since token: String?, aliveEvery interval: Duration) async {
+    for await line in feed.lines(since: token, aliveEvery: interval) {
+      guard send(line.serverSentEvent) else { return }
+    }
+  }
+}
+
+#if canImport(Darwin)
+  private let noSignal: Int32 = 0
+#else
+  private let noSignal = Int32(MSG_NOSIGNAL)
+#endif
