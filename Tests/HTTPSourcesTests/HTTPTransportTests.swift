@@ -498,7 +498,10 @@ extension RemoteDataSource<Item> {
     }
     let recorder = SourceRecorder(RemoteDataSource<Item>(.http(server.url()), clock: clock))
     try await recorder.wait(for: [Item(1)])
-    clock.advance(by: .seconds(45))
+    try await wait(for: "the timer") {
+      clock.nextDeadline == clock.now.advanced(by: .seconds(45))
+    }
+    clock.advanceToNextDeadline()
     let record = try await recorder.wait { $0.statuses.last?.error != nil }
     #expect(
       record.statuses.last?.error?.message.contains("has sent nothing for 45.0 seconds") == true)

@@ -89,16 +89,7 @@ final class TestWebServer: Sendable {
   /// - Parameter handler: A closure that answers a request. The connection is closed when it returns.
   init(_ handler: @escaping Handler) throws {
     self.handler = handler
-    placeholder = try Self.makeSocket(port: 0)
-    var address = sockaddr_in()
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let status = withUnsafeMutablePointer(to: &address) { [placeholder] in
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        getsockname(placeholder, $0, &size)
-      }
-    }
-    guard status == 0 else { throw Failure(description: "no port: \(errno)") }
-    port = UInt16(bigEndian: address.sin_port)
+    (placeholder, port) = try Self.makeSocket()
     try start()
   }
 
@@ -132,7 +123,7 @@ final class TestWebServer: Sendable {
 
   /// Accepts connections.
   func start() throws {
-    let descriptor = try Self.makeSocket(port: port)
+    let (descriptor, _) = try Self.makeSocket(port: port)
     guard listen(descriptor, 64) == 0 else { throw Failure(description: "no listener: \(errno)") }
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     // A dispatch source can be canceled on any thread.
@@ -179,28 +170,55 @@ final class TestWebServer: Sendable {
     }
   }
 
-  private static func makeSocket(port: UInt16) throws -> Int32 {
+  /// Returns a Boolean value that indicates whether a server of this machine accepts connections on a port.
+  static func isListening(_ port: UInt16) -> Bool {
+    guard let descriptor = try? openSocket() else { return false }
+    defer { close(descriptor) }
+    var address = localAddress(port)
+    return withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+      }
+    }
+  }
+
+  /// Creates a socket with a port of this machine, which others can listen on.
+  ///
+  /// - Parameter port: The port, or 0 for a port that the system chooses.
+  static func makeSocket(port: UInt16 = 0) throws -> (descriptor: Int32, port: UInt16) {
+    let descriptor = try openSocket()
+    var yes: Int32 = 1
+    for option in [SO_REUSEADDR, SO_REUSEPORT] {
+      setsockopt(descriptor, SOL_SOCKET, option, &yes, socklen_t(MemoryLayout<Int32>.size))
+    }
+    var address = localAddress(port)
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let status = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, size) == 0 ? getsockname(descriptor, $0, &size) : -1
+      }
+    }
+    guard status == 0 else { throw Failure(description: "cannot bind port \(port): \(errno)") }
+    return (descriptor, UInt16(bigEndian: address.sin_port))
+  }
+
+  private static func openSocket() throws -> Int32 {
     #if canImport(Darwin)
       let descriptor = socket(AF_INET, SOCK_STREAM, 0)
     #else
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     #endif
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    var yes: Int32 = 1
-    for option in [SO_REUSEADDR, SO_REUSEPORT] {
-      setsockopt(descriptor, SOL_SOCKET, option, &yes, socklen_t(MemoryLayout<Int32>.size))
-    }
+    guard descriptor >= 0 else { throw Failure(description: "no socket: \(errno)") }
+    return descriptor
+  }
+
+  private static func localAddress(_ port: UInt16) -> sockaddr_in {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    let status = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    guard status == 0 else { throw Failure(description: "cannot bind port \(port): \(errno)") }
-    return descriptor
+    return address
   }
 }
 
