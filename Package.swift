@@ -122,7 +122,8 @@ let package = Package(
       dependencies: [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions",
         "ObservableCollections", "SwappableSources", "FileWatching", "FileSources", "SQLSources",
-        "SQLiteSources", "PostgresSources", "RemoteSources", "Synchronizers", "TerminalViews",
+        "SQLiteSources", "PostgresSources", "RemoteSources", "HTTPSources", "Synchronizers",
+        "TerminalViews",
       ],
       swiftSettings: settings),
     .target(

@@ -17,7 +17,16 @@ public struct HTTPTransport: RemoteTransport {
   public let url: URL
   private let headers: @Sendable () async throws -> [String: String]
 
-  init(_ url: URL, headers: @escaping @Sendable () async throws -> [String: String]) {
+  /// Creates a connection with headers that are made anew for each request.
+  ///
+  ///     let transport = HTTPTransport(url) { ["Authorization": "Bearer \(try await newKey())"] }
+  ///
+  /// - Parameters:
+  ///   - url: The address of the events, with the scheme `https` or `http`. A user name and a password in it are sent
+  ///     as basic authorization.
+  ///   - headers: A closure that is called before each request, for example to renew a key that has expired. An error
+  ///     that it throws is shown in the status of the source, which calls it again after a pause.
+  public init(_ url: URL, headers: @escaping @Sendable () async throws -> [String: String]) {
     guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true), let user = parts.user
     else {
       (self.url, self.headers) = (url.absoluteURL, headers)
@@ -66,20 +75,9 @@ extension RemoteTransport where Self == HTTPTransport {
   ///
   /// - Parameters:
   ///   - url: The address of the events, with the scheme `https` or `http`.
-  ///   - headers: Headers that are added to each request, such as `Authorization`.
+  ///   - headers: Headers that are added to each request, such as `Authorization`. If they change, pass an
+  ///     ``HTTPTransport`` with a closure.
   public static func http(_ url: URL, headers: [String: String] = [:]) -> HTTPTransport {
     HTTPTransport(url) { headers }
-  }
-
-  /// Returns a connection to a list of a web service, with headers that are made anew for each request.
-  ///
-  /// - Parameters:
-  ///   - url: The address of the events, with the scheme `https` or `http`.
-  ///   - headers: A closure that is called before each request, for example to renew a key that has expired. An error
-  ///     that it throws is shown in the status of the source, which calls it again after a pause.
-  public static func http(
-    _ url: URL, headers: @escaping @Sendable () async throws -> [String: String]
-  ) -> HTTPTransport {
-    HTTPTransport(url, headers: headers)
   }
 }

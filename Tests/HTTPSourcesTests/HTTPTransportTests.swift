@@ -238,7 +238,7 @@ extension RemoteDataSource<Item> {
     let feed = Feed(ArrayDataSource([Item(1)]))
     let server = try TestWebServer(["list": { feed }])
     let calls = Shared(0)
-    let transport = HTTPTransport.http(server.url()) {
+    let transport = HTTPTransport(server.url()) {
       let number = calls.modify { count in
         count += 1
         return count
