@@ -288,9 +288,8 @@ let package = Package(
       "LivelistTests",
       [
         "livelist", "SwappablePrimitives", "ReactiveSignals", "ObservableCollections",
-        "FileSources", "PostgresSources", "RemoteSources", "TerminalViews", "DataSourceTesting",
-        "TestHelper",
-        "TestSupport",
+        "SwappableSources", "FileSources", "PostgresSources", "RemoteSources", "HTTPSources",
+        "TerminalViews", "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
       "PlaygroundTests",

@@ -134,8 +134,8 @@
     private func failure(_ code: Int32, _ message: UnsafePointer<CChar>?) -> TransportError? {
       let host = url.host ?? ""
       switch code {
-      case 0:
-        return isHeadComplete ? nil : TransportError("the server closed the connection too early")
+      case 0 where isHeadComplete: return nil
+      case 0, 18, 52, 56: return TransportError("the server closed the connection too early")
       case 6: return TransportError("there is no host \(host)")
       case 7: return TransportError("cannot connect to \(host)")
       default:

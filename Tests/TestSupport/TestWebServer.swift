@@ -1,21 +1,24 @@
-import Foundation
-import RemoteSources
-import TestSupport
+package import Foundation
+package import RemoteSources
 
 /// A web server in which a test writes each byte of the answers.
 ///
 /// It keeps its port until it is released, also while it is stopped.
-final class TestWebServer: Sendable {
-  struct Failure: Error, CustomStringConvertible { let description: String }
+package final class TestWebServer: Sendable {
+  package struct Failure: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(description: String) { self.description = description }
+  }
 
   /// The head of a request.
-  struct Request: Sendable {
+  package struct Request: Sendable {
     /// The path and the query.
-    let target: String
+    package let target: String
     /// The headers, by their names in lower case.
-    let headers: [String: String]
+    package let headers: [String: String]
 
-    init(head: String) {
+    package init(head: String) {
       let lines = head.components(separatedBy: "\r\n")
       target = lines[0].split(separator: " ").dropFirst().first.map(String.init) ?? ""
       headers = Dictionary(
@@ -29,10 +32,10 @@ final class TestWebServer: Sendable {
   }
 
   /// A connection that has sent a request. It is closed when it is released.
-  final class Connection: Sendable {
-    let descriptor: Int32
+  package final class Connection: Sendable {
+    package let descriptor: Int32
 
-    init(_ descriptor: Int32) { self.descriptor = descriptor }
+    package init(_ descriptor: Int32) { self.descriptor = descriptor }
 
     deinit { close(descriptor) }
 
@@ -40,7 +43,7 @@ final class TestWebServer: Sendable {
     ///
     /// - Returns: A Boolean value that indicates whether the client has not closed the connection.
     @discardableResult
-    func send(_ bytes: some Collection<UInt8>) -> Bool {
+    package func send(_ bytes: some Collection<UInt8>) -> Bool {
       var rest = Array(bytes)[...]
       while !rest.isEmpty {
         let count = rest.withUnsafeBytes {
@@ -53,10 +56,10 @@ final class TestWebServer: Sendable {
     }
 
     @discardableResult
-    func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+    package func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
     /// Waits until the client or the server closes the connection.
-    func ended() async {
+    package func ended() async {
       await withCheckedContinuation { continuation in
         Thread.detachNewThread { [self] in
           while !receive().isEmpty {}
@@ -65,20 +68,20 @@ final class TestWebServer: Sendable {
       }
     }
 
-    func receive() -> [UInt8] {
+    package func receive() -> [UInt8] {
       [UInt8](unsafeUninitializedCapacity: 1 << 12) { buffer, count in
         count = max(recv(descriptor, buffer.baseAddress, buffer.count, 0), 0)
       }
     }
   }
 
-  typealias Handler = @Sendable (Request, Connection) async -> Void
+  package typealias Handler = @Sendable (Request, Connection) async -> Void
 
-  let port: UInt16
+  package let port: UInt16
   /// The requests so far.
-  let requests = Shared<[Request]>([])
+  package let requests = Shared<[Request]>([])
   /// The number of connections that are open.
-  let connectionCount = Shared(0)
+  package let connectionCount = Shared(0)
   private let handler: Handler
   /// A socket that keeps the port, and never listens.
   private let placeholder: Int32
@@ -87,14 +90,14 @@ final class TestWebServer: Sendable {
   private let connections = Shared<[Int32: @Sendable () -> Void]>([:])
 
   /// - Parameter handler: A closure that answers a request. The connection is closed when it returns.
-  init(_ handler: @escaping Handler) throws {
+  package init(_ handler: @escaping Handler) throws {
     self.handler = handler
     (placeholder, port) = try Self.makeSocket()
     try start()
   }
 
   /// Creates a server that sends the lines of feeds as events. The list of a request is its path without the slash.
-  convenience init(
+  package convenience init(
     _ feeds: [String: @Sendable () -> Feed], aliveEvery interval: Duration = .milliseconds(20)
   ) throws {
     try self.init { request, connection in
@@ -112,17 +115,17 @@ final class TestWebServer: Sendable {
     close(placeholder)
   }
 
-  static let eventHead =
+  package static let eventHead =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nConnection: close\r\n\r\n"
 
-  func url(_ path: String = "/list", host: String = "127.0.0.1") -> URL {
+  package func url(_ path: String = "/list", host: String = "127.0.0.1") -> URL {
     URL(string: "http://\(host):\(port)\(path)") ?? URL(fileURLWithPath: path)
   }
 
   // MARK: Starting and stopping
 
   /// Accepts connections.
-  func start() throws {
+  package func start() throws {
     let (descriptor, _) = try Self.makeSocket(port: port)
     guard listen(descriptor, 64) == 0 else { throw Failure(description: "no listener: \(errno)") }
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
@@ -138,7 +141,7 @@ final class TestWebServer: Sendable {
   }
 
   /// Refuses connections, and ends the open ones.
-  func stop() {
+  package func stop() {
     stopListening.exchange(nil)?()
     for end in connections.value.values { end() }
   }
@@ -171,7 +174,7 @@ final class TestWebServer: Sendable {
   }
 
   /// Returns a Boolean value that indicates whether a server of this machine accepts connections on a port.
-  static func isListening(_ port: UInt16) -> Bool {
+  package static func isListening(_ port: UInt16) -> Bool {
     guard let descriptor = try? openSocket() else { return false }
     defer { close(descriptor) }
     var address = localAddress(port)
@@ -185,7 +188,7 @@ final class TestWebServer: Sendable {
   /// Creates a socket with a port of this machine, which others can listen on.
   ///
   /// - Parameter port: The port, or 0 for a port that the system chooses.
-  static func makeSocket(port: UInt16 = 0) throws -> (descriptor: Int32, port: UInt16) {
+  package static func makeSocket(port: UInt16 = 0) throws -> (descriptor: Int32, port: UInt16) {
     let descriptor = try openSocket()
     var yes: Int32 = 1
     for option in [SO_REUSEADDR, SO_REUSEPORT] {
@@ -224,7 +227,7 @@ final class TestWebServer: Sendable {
 
 extension TestWebServer.Connection {
   /// Sends the lines of a feed as events, until the client closes the connection.
-  func send(_ feed: Feed, since token: String?, aliveEvery interval: Duration) async {
+  package func send(_ feed: Feed, since token: String?, aliveEvery interval: Duration) async {
     for await line in feed.lines(since: token, aliveEvery: interval) {
       guard send(line.serverSentEvent) else { return }
     }
