@@ -287,9 +287,9 @@ let package = Package(
     tests(
       "LivelistTests",
       [
-        "livelist", "SwappablePrimitives", "ReactiveSignals", "ObservableCollections",
-        "SwappableSources", "FileSources", "PostgresSources", "RemoteSources", "HTTPSources",
-        "TerminalViews", "DataSourceTesting", "TestHelper", "TestSupport",
+        "livelist", "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
+        "SwappableSources", "FileSources", "PostgresSources", "RemoteSources", "TerminalViews",
+        "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
       "PlaygroundTests",

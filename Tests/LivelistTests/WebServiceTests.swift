@@ -1,3 +1,4 @@
+import Diffing
 import Foundation
 import ObservableCollections
 import RemoteSources
@@ -5,8 +6,6 @@ import SwappableSources
 import TestSupport
 import TestTags
 import Testing
-
-@testable import livelist
 
 /// Lists of web services.
 @Suite(.tags(.system), .timeLimit(.minutes(10))) struct WebServiceTests {
@@ -79,9 +78,9 @@ import Testing
   }
 
   @Test(arguments: [
-    (["watch", "https://"], 2, "the source \"https://…\" is no address; use https://HOST/PATH"),
+    (["watch", "https://"], 2, "is no address; use https://HOST/PATH"),
     (
-      ["watch", "https://a b/c"], 2, "the source \"https://…\" is no address; use https://HOST/PATH"
+      ["watch", "https://a b/c"], 2, "is no address; use https://HOST/PATH"
     ),
     (
       ["watch", "--header", "x", "https://a"], 2,
