@@ -92,13 +92,12 @@ struct EventReceiver {
   func end(_ error: (any Error)?) {
     if let refusal {
       lines.finish(throwing: TransportError(refusal.head, body: refusal.body))
-    } else if let error {
-      lines.finish(throwing: error)
     } else if let time = parser.reconnectionTime {
-      lines.finish(
-        throwing: TransportError("the server closed the connection", retry: .after(time)))
+      let reason = error.map { "\($0)" } ?? "the server closed the connection"
+      let delay = min(time, TransportError.longestDelay)
+      lines.finish(throwing: TransportError(reason, retry: .after(delay)))
     } else {
-      lines.finish()
+      lines.finish(throwing: error)
     }
   }
 }

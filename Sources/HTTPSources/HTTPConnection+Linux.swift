@@ -67,6 +67,11 @@
     // MARK: The thread
 
     private func run() {
+      // Without a signal, to close a connection with TLS that the server has closed is only an error.
+      var signals = sigset_t()
+      sigemptyset(&signals)
+      sigaddset(&signals, SIGPIPE)
+      pthread_sigmask(SIG_BLOCK, &signals, nil)
       for _ in 0...Self.redirectionLimit {
         (head, isHeadComplete, redirection) = (nil, false, nil)
         let failure = transfer()

@@ -2,8 +2,8 @@ import Foundation
 import RemoteSources
 
 extension TransportError {
-  /// The longest time that a server can ask for, in seconds.
-  private static let longestDelay = 3_600.0
+  /// The longest time that a server can ask for.
+  static let longestDelay = Duration.seconds(3_600)
   /// The maximum length of a body's first line in a message.
   private static let lineLimit = 200
 
@@ -52,11 +52,28 @@ extension TransportError {
 
   /// Returns the time that a header `Retry-After` asks for: a number of seconds, or a date.
   static func delay(_ field: String, at now: Date) -> Duration? {
-    let format = DateFormatter()
-    format.locale = Locale(identifier: "en_US_POSIX")
-    format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
     let isNumber = field.allSatisfy { ("0"..."9").contains($0) }
-    let seconds = isNumber ? Double(field) : format.date(from: field)?.timeIntervalSince(now)
-    return seconds.map { .seconds(min(max($0, 0), longestDelay)) }
+    let seconds =
+      isNumber ? Double(field) : time(ofDate: field).map { $0 - now.timeIntervalSince1970 }
+    return seconds.map { min(.seconds(min(max($0, 0), 1e9)), longestDelay) }
+  }
+
+  /// Returns the seconds since 1970 of a date such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+  ///
+  /// A `DateFormatter` would add 40 MB of tables of languages to a program.
+  private static func time(ofDate text: String) -> Double? {
+    let months = [
+      "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+    let words = text.split { $0 == " " || $0 == ":" }
+    guard words.count == 8, words[7] == "GMT",
+      let month = months.firstIndex(of: String(words[2]))
+    else { return nil }
+    let numbers = [1, 3, 4, 5, 6].compactMap { Int32(words[$0]) }
+    guard numbers.count == 5, numbers.allSatisfy({ (0...9_999).contains($0) }) else { return nil }
+    var time = tm()
+    (time.tm_mday, time.tm_mon, time.tm_year) = (numbers[0], Int32(month), numbers[1] - 1_900)
+    (time.tm_hour, time.tm_min, time.tm_sec) = (numbers[2], numbers[3], numbers[4])
+    return Double(timegm(&time))
   }
 }

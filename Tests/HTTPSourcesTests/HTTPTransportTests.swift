@@ -462,6 +462,10 @@ extension RemoteDataSource<Item> {
     ("HTTP/1.1 503 Busy\r\nRetry-After: soon\r\nContent-Length: 0\r\n\r\n", 0),
     ("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", 0),
     ("\(TestWebServer.eventHead)retry: 9000\n\n\(initial)", 9),
+    (
+      "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 900\r\n\r\n"
+        + "retry: 9999999999999\n\n\(initial)", 3_600
+    ),
   ])
   func `a source waits as long as the server asks for`(answer: String, delay: Int) async throws {
     let clock = ManualClock()

@@ -82,7 +82,6 @@ final class NginxServer: Sendable {
       "$1" -c "$2" -e "$3" 2>>"$3" </dev/null &
       read -r end
       kill -KILL "$!"
-      wait
       """, "supervisor", program, directory("nginx.conf"), directory("error.log"),
     ]
     let pipe = Pipe()
