@@ -21,6 +21,17 @@ struct EventRequest: Sendable {
   }
 }
 
+extension StringProtocol {
+  /// The text without white space at both ends.
+  ///
+  /// `trimmingCharacters(in:)` would add 40 MB of tables of languages to a program.
+  var withoutOuterSpace: String {
+    var text = drop(while: \.isWhitespace)
+    while text.last?.isWhitespace == true { text.removeLast() }
+    return String(text)
+  }
+}
+
 extension URL {
   /// A Boolean value that indicates whether this is an address of a web server.
   var isWebAddress: Bool {
@@ -36,9 +47,8 @@ struct AnswerHead {
   let retryAfter: String?
 
   init(statusCode: Int, contentType: String?, retryAfter: String?) {
-    let type = contentType?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
     self.statusCode = statusCode
-    mediaType = type?.lowercased() ?? ""
+    mediaType = contentType?.prefix { $0 != ";" }.withoutOuterSpace.lowercased() ?? ""
     self.retryAfter = retryAfter
   }
 }

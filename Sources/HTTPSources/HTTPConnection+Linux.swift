@@ -49,7 +49,7 @@
       let (parts, lines) = AsyncThrowingStream.makeStream(of: [UInt8].self)
       let connection = try HTTPConnection(request, lines)
       lines.onTermination = { _ in connection.cancel() }
-      Thread.detachNewThread { connection.run() }
+      DispatchQueue(label: "swappable.http").async { connection.run() }
       var iterator = parts.makeAsyncIterator()
       guard try await iterator.next() != nil else { throw CancellationError() }
       return parts.map { part in
@@ -157,13 +157,12 @@
     ///
     /// - Returns: A Boolean value that indicates whether the rest of the answer is needed.
     private func receive(line bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-      let line = String(decoding: bytes, as: UTF8.self).trimmingCharacters(
-        in: .whitespacesAndNewlines)
+      let line = String(decoding: bytes, as: UTF8.self).withoutOuterSpace
       if isHeadComplete { return true }
       if line.hasPrefix("HTTP/") {
         head = (line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0, [:])
       } else if let colon = line.firstIndex(of: ":") {
-        let value = line[colon...].dropFirst().trimmingCharacters(in: .whitespaces)
+        let value = line[colon...].dropFirst().withoutOuterSpace
         head?.fields[line[..<colon].lowercased()] = value
       } else if line.isEmpty, let head, head.statusCode >= 200 {
         isHeadComplete = true

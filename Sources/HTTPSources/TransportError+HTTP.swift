@@ -44,7 +44,7 @@ extension TransportError {
   private static func firstLine(of body: [UInt8]) -> String? {
     for line in String(decoding: body, as: UTF8.self).split(whereSeparator: \.isNewline) {
       let shown = String(line.unicodeScalars.filter { $0.properties.generalCategory != .control })
-        .trimmingCharacters(in: .whitespaces)
+        .withoutOuterSpace
       if !shown.isEmpty { return String(shown.prefix(lineLimit)) }
     }
     return nil
@@ -60,7 +60,7 @@ extension TransportError {
 
   /// Returns the seconds since 1970 of a date such as `Sun, 06 Nov 1994 08:49:37 GMT`.
   ///
-  /// A `DateFormatter` would add 40 MB of tables of languages to a program.
+  /// A `DateFormatter` would add as many tables as `trimmingCharacters(in:)`.
   private static func time(ofDate text: String) -> Double? {
     let months = [
       "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",

@@ -308,8 +308,8 @@ extension Option {
         guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else {
           throw given.mistake("NAME:VALUE or @FILE")
         }
-        let value = line[colon...].dropFirst().trimmingCharacters(in: .whitespaces)
-        options.sources.headers[String(line[..<colon])] = value
+        let value = line[colon...].dropFirst().drop(while: \.isWhitespace)
+        options.sources.headers[String(line[..<colon])] = String(value)
       }
     },
     Option(
