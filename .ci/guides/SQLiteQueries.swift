@@ -1,2 +1,2 @@
 // After the page:
-print(latest.count, shown.count)
+print(latest.count)

@@ -206,12 +206,12 @@ struct HardElementTests {
     }
   }
 
-  @Test func `a difference of a million elements follows all rules`() {
-    let count = 1_000_000
+  @Test func `a difference of very long lists follows all rules`() {
+    let count = TestRun.isLong ? 1_000_000 : 100_000
     let old = Array(0..<count)
     var edited = old
     for offset in stride(from: 0, to: count, by: 1_000) { edited[offset] = -1 - offset }
-    edited.swapAt(7, 999_991)
+    edited.swapAt(7, count - 9)
     let rotated = Array(old[(count / 2)...] + old[..<(count / 2)])
     for (new, moves) in [(edited, 2), (rotated, count / 2), (Array(old.reversed()), count - 1)] {
       let change = Changeset(from: old, to: new)

@@ -10,13 +10,15 @@ struct NormalFormTests {
   func `the composition of two changes between small lists keeps every rule`() {
     let items = (0..<2).flatMap { id in (0..<2).map { Item(id: id, content: $0) } }
     let short = allLists(upTo: 2, of: items + [Item(id: 2, content: 0)])
+    // An ordinary run takes one of three changes after each first one.
+    let stride = TestRun.isLong ? 1 : 3
     for lists in TestRun.isLong ? [short, allLists(upTo: 3, of: items)] : [short] {
       for old in lists {
         // Which identity is which makes no difference.
         if let first = old.first, first.id != 0 { continue }
-        for middle in lists {
+        for (number, middle) in lists.enumerated() {
           let first = Changeset(from: old, to: middle)
-          for new in lists {
+          for (position, new) in lists.enumerated() where (number + position) % stride == 0 {
             let second = Changeset(from: middle, to: new)
             if let violation = Self.fault(first, second, from: old, to: new) {
               Issue.record("\(old) by \(middle) to \(new): \(violation)")
@@ -81,7 +83,7 @@ struct NormalFormTests {
       "seed \(seed)")
   }
 
-  @Test(.reaches(.changes), arguments: 0..<(TestRun.isLong ? 2_000 : 30) as Range<UInt64>)
+  @Test(.reaches(.changes), arguments: 0..<(TestRun.isLong ? 2_000 : 10) as Range<UInt64>)
   func `the rules hold over chains of 50 changes`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let isUnique = seed % 2 == 0

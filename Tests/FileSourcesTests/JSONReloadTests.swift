@@ -63,7 +63,7 @@ struct JSONReloadTests {
     try save(items)
     let log = try await SourceLog.afterLoading(
       JSONFileDataSource<Item>(path: directory("a.json")))
-    for version in 0..<200 {
+    for version in 0..<(TestRun.isLong ? 200 : 70) {
       let old = items
       while items == old { edit(&items, version, repeatsIDs: repeatsIDs, using: &random) }
       try save(items)
@@ -91,7 +91,7 @@ struct JSONReloadTests {
 
   @Test func `an observer that is added during the load receives the contents`() async throws {
     try directory.write(#"[{"id":1,"text":""}]"#, to: "a.json")
-    for _ in 0..<500 {
+    for _ in 0..<(TestRun.isLong ? 500 : 150) {
       let source = JSONFileDataSource<Item>(path: directory("a.json"))
       let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
       let observation = source.observe { continuation.yield($0.snapshot.count) }

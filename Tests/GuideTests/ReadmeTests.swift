@@ -3,7 +3,7 @@ import Swappable
 import TestSupport
 import Testing
 
-/// The code and the links of the README.
+/// The code of the README. `.ci/links.swift` checks its links.
 @Suite(.timeLimit(.minutes(10))) struct ReadmeTests {
   struct Todo: Codable, Hashable, Identifiable, Sendable, Differentiable {
     let id: Int
@@ -34,19 +34,16 @@ import Testing
       missing.allSatisfy { $0.hasPrefix("// swift-tools-version") || $0.hasPrefix("let package") })
   }
 
-  @Test func `the README has at most 150 lines`() throws {
-    #expect(try Guide("README", in: ".").lines.count <= 151)
+  @Test func `the README has at most 120 lines of at most 120 columns`() throws {
+    let lines = try Guide("README", in: ".").lines
+    #expect(lines.count <= 121)
+    #expect(lines.filter { $0.count > 120 } == [])
   }
 
-  @Test func `the README's links lead to files`() throws {
-    let package = try Guide.package()
-    let text = try Guide("README", in: ".").lines.joined(separator: "\n")
-    let links = text.matches(of: /\]\(([^)#]+)\)/).map { String($0.1) }
-    #expect(links.count > 10)
-    for link in links where !link.contains("://") {
-      let path = package.appendingPathComponent(link).path
-      #expect(FileManager.default.fileExists(atPath: path), "\(link)")
-    }
+  @Test func `the README lists ten pages to read on`() throws {
+    let lines = try Guide("README", in: ".").lines
+    let list = try #require(lines.firstIndex(of: "## Read on"))
+    #expect(lines[list...].filter { $0.firstMatch(of: /^[0-9]+\. \[/) != nil }.count == 10)
   }
 
   @Test func `the program prints what the README says`() async throws {

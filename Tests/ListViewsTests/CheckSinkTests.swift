@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Diffing
 import ListViews
+import TestSupport
 import Testing
 
 @Suite @MainActor struct CheckSinkTests {
@@ -39,11 +40,12 @@ import Testing
   }
 
   @Test func `the strict view passes`() async throws {
+    let seeds: Range<UInt64> = 0..<(TestRun.isLong ? 4 : 2)
     try await checkSink(
-      seeds: 0..<4, makeView: { Screen<TestElement>() }, setData: { $0.rows = $1 },
+      seeds: seeds, makeView: { Screen<TestElement>() }, setData: { $0.rows = $1 },
       shown: { $0.shown }, cell: { $0 })
     try await checkSectionedSink(
-      seeds: 0..<4, makeView: { SectionedScreen<TestSection>([]) }, setData: { $0.sections = $1 },
+      seeds: seeds, makeView: { SectionedScreen<TestSection>([]) }, setData: { $0.sections = $1 },
       shown: { $0.shown }, heading: { $0 }, cell: { $0 })
   }
 

@@ -349,7 +349,7 @@ import Testing
     let source = Items([1, 2, 3])
     let guarded = source.guarded(by: .count(atLeast: 3))
     let recorder = RecordingObserver(guarded)
-    for round in 0..<(TestRun.isLong ? 5_000 : 300) {
+    for round in 0..<TestRun.rounds(300, long: 5_000) {
       let workers = [
         Worker { source.replace(with: [TestElement(round)]) },
         Worker { guarded.pendingChange.value?.accept() },

@@ -125,8 +125,8 @@ import Testing
     let (items, value) = (Items(), Property(1))
     let outputs = Self.outputs(items, value) + Self.combinations(items, value)
     let recorders = outputs.map { RecordingObserver($0.source, keeps: 3) }
-    // A short run takes one of three changes.
-    let stride = TestRun.isLong ? 1 : 3
+    // An ordinary run takes one of seven changes.
+    let stride = TestRun.isLong ? 1 : 7
     for (number, before) in lists.enumerated() {
       for (position, after) in lists.enumerated() where (number + position) % stride == 0 {
         items.replace(with: before)

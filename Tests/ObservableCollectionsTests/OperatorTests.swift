@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
+import TestSupport
 import TestTags
 import Testing
 
@@ -42,7 +43,7 @@ private final class CallCounter: Sendable {
     }
     try checkOperator(
       { $0.map(transform) }, is: { $0.map { TestElement($0.id / 2, min($0.content, 1)) } },
-      seeds: 0..<60, calls: { counter.count })
+      seeds: 0..<(TestRun.isLong ? 60 : 20), calls: { counter.count })
   }
 
   @Test(.reaches(.changes)) func `filter follows its input, whatever is done to it`() throws {
@@ -50,7 +51,7 @@ private final class CallCounter: Sendable {
     let isIncluded = counter.counting { (element: TestElement) in element.content > 0 }
     try checkOperator(
       { $0.filter(isIncluded) }, is: { $0.filter { $0.content > 0 } },
-      seeds: 0..<60, calls: { counter.count })
+      seeds: 0..<(TestRun.isLong ? 60 : 20), calls: { counter.count })
   }
 
   @Test(.reaches(.changes)) func `compactMap follows its input, whatever is done to it`() throws {
@@ -61,19 +62,22 @@ private final class CallCounter: Sendable {
     try checkOperator(
       { $0.compactMap(transform) },
       is: { $0.compactMap { $0.content > 0 ? TestElement($0.id, $0.content / 2) : nil } },
-      seeds: 0..<60, calls: { counter.count })
+      seeds: 0..<(TestRun.isLong ? 60 : 20), calls: { counter.count })
   }
 
   @Test(.reaches(.changes)) func `reversed follows its input, whatever is done to it`() throws {
-    try checkOperator({ $0.reversed() }, is: { $0.reversed() }, seeds: 0..<60)
+    try checkOperator(
+      { $0.reversed() }, is: { $0.reversed() }, seeds: 0..<(TestRun.isLong ? 60 : 20))
   }
 
   @Test(.reaches(.changes))
   func `prefix, suffix and dropFirst follow their input, whatever is done to it`() throws {
+    let seeds: Range<UInt64> = 0..<(TestRun.isLong ? 20 : 7)
     for length in [0, 1, 5, 100] {
-      try checkOperator({ $0.prefix(length) }, is: { Array($0.prefix(length)) })
-      try checkOperator({ $0.suffix(length) }, is: { Array($0.suffix(length)) })
-      try checkOperator({ $0.dropFirst(length) }, is: { Array($0.dropFirst(length)) })
+      try checkOperator({ $0.prefix(length) }, is: { Array($0.prefix(length)) }, seeds: seeds)
+      try checkOperator({ $0.suffix(length) }, is: { Array($0.suffix(length)) }, seeds: seeds)
+      try checkOperator(
+        { $0.dropFirst(length) }, is: { Array($0.dropFirst(length)) }, seeds: seeds)
     }
   }
 
@@ -83,19 +87,23 @@ private final class CallCounter: Sendable {
     let counter = CallCounter()
     let key = counter.counting { (element: TestElement) in element.content }
     try checkOperator(
-      { $0.sorted(by: key) }, is: sortedByContent, seeds: 0..<60, calls: { counter.count })
+      { $0.sorted(by: key) }, is: sortedByContent, seeds: 0..<(TestRun.isLong ? 60 : 20),
+      calls: { counter.count })
   }
 
   @Test(.reaches(.changes)) func `sorted follows its input, whatever is done to it`() throws {
     try checkOperator(
-      { $0.sorted { $0.content < $1.content } }, is: sortedByContent, seeds: 0..<60)
+      { $0.sorted { $0.content < $1.content } }, is: sortedByContent,
+      seeds: 0..<(TestRun.isLong ? 60 : 20))
   }
 
   @Test(.reaches(.changes)) func `concatenated follows its input, whatever is done to it`() throws {
-    try checkOperator({ $0.concatenated(with: $0) }, is: { $0 + $0 }, seeds: 0..<60)
+    try checkOperator(
+      { $0.concatenated(with: $0) }, is: { $0 + $0 }, seeds: 0..<(TestRun.isLong ? 60 : 20))
     try checkOperator(
       { $0.filter { $0.content > 0 }.concatenated(with: $0.filter { $0.content == 0 }) },
-      is: { $0.filter { $0.content > 0 } + $0.filter { $0.content == 0 } }, seeds: 0..<60)
+      is: { $0.filter { $0.content > 0 } + $0.filter { $0.content == 0 } },
+      seeds: 0..<(TestRun.isLong ? 60 : 20))
   }
 
   @Test(.reaches(.changes)) func `concatenated takes any number of collections`() throws {
@@ -114,7 +122,7 @@ private final class CallCounter: Sendable {
       },
       is: {
         sortedByContent($0.filter { $0.id % 3 != 0 }).map { TestElement($0.id, $0.content + 1) }
-      }, seeds: 0..<60)
+      }, seeds: 0..<(TestRun.isLong ? 60 : 20))
   }
 
   @Test(.reaches(.changes)) func `concatenated over two roots follows both`() throws {

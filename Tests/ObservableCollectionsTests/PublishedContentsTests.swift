@@ -235,7 +235,7 @@ struct EditSequenceTests {
     let texts = list.map { Item(id: $0.id, key: 0, text: $0.text) }
     let folded = [FoldedList(list.collection), FoldedList(texts)]
     var (model, nextID) = (Array(list.snapshot), 1_000)
-    for step in 0..<2_000 {
+    for step in 0..<(TestRun.isLong ? 2_000 : 700) {
       var edited = model
       let fails = Int.random(in: 0..<6, using: &random) == 0
       try? list.transaction { draft in
@@ -332,7 +332,7 @@ struct EditSequenceTests {
     func arrays(_ sections: Snapshot<ListSection<Int, Item>>) -> [[Item]] {
       sections.map { Array($0.elements) }
     }
-    for step in 0..<300 {
+    for step in 0..<(TestRun.isLong ? 300 : 100) {
       let expected = arrays(sections.snapshot)
       list.transaction { draft in
         for _ in 0..<Int.random(in: 1...3, using: &random) {

@@ -11,7 +11,7 @@ import Testing
   @Test(.reaches(Reach.Cases(PipelineLink.names))) func `random pipelines equal what arrays give`()
     throws
   {
-    let batches = TestRun.isLong ? 1_000_000 : 10_000
+    let batches = TestRun.isLong ? 1_000_000 : 6_000
     let stepsPerRun = 40
     let first = TestRun.seed ?? 0
     for seed in first..<first + UInt64(batches / stepsPerRun) {
@@ -33,7 +33,7 @@ import Testing
   @Test(.reaches(.changes))
   func `random pipelines whose lists nobody keeps equal what arrays give`() throws {
     let first = TestRun.seed ?? 0
-    for seed in first..<first + (TestRun.isLong ? 20_000 : 60) {
+    for seed in first..<first + (TestRun.isLong ? 20_000 : 20) {
       var run = PipelineRun(
         seed: seed, size: 200 + Int(seed) * 37 % 500, editsPerStep: 1 + Int(seed % 5))
       try run.performUnkept(40)
@@ -44,7 +44,7 @@ import Testing
   func `random pipelines over results that come later settle at what arrays give`()
     async throws
   {
-    for seed in (TestRun.seed ?? 0)..<(TestRun.seed ?? 0) + (TestRun.isLong ? 2_000 : 60) {
+    for seed in (TestRun.seed ?? 0)..<(TestRun.seed ?? 0) + (TestRun.isLong ? 2_000 : 20) {
       var run = PipelineRun(seed: seed)
       try await run.performLater(20)
     }

@@ -21,12 +21,15 @@ import Testing
 
   @Test(arguments: 0..<4) func `every replacement in a small tree is correct`(_ index: Int) {
     let limits = Self.tiny[index]
+    // An ordinary run takes one of three replacements.
+    let stride = TestRun.isLong ? 1 : 3
     for count in 0...26 {
       let start = Self.tree(count, limits)
       #expect(start.violation == nil)
       for lower in 0...count {
         for upper in lower...count {
-          for newCount in [0, 1, 2, 5, 17] {
+          for (number, newCount) in [0, 1, 2, 5, 17].enumerated()
+          where (lower + upper + number) % stride == 0 {
             var tree = start
             tree.replaceSubrange(lower..<upper, with: Array(100..<100 + newCount))
             if let violation = tree.violation ?? start.violation {

@@ -76,7 +76,7 @@ import Testing
         }
       }
       group.addTask {
-        await onThread { Self.commit(300, to: source) }
+        await onThread { Self.commit(TestRun.rounds(300, long: 300), to: source) }
         return []
       }
       return try await group.reduce(into: []) { $0 += $1 }
@@ -125,7 +125,7 @@ import Testing
         }
       }
       group.addTask {
-        await onThread { Self.commit(2_000, to: source) }
+        await onThread { Self.commit(TestRun.rounds(2_000, long: 2_000), to: source) }
         return nil
       }
       return try await group.reduce(into: []) { lists, list in list.map { lists.append($0) } }
@@ -175,7 +175,7 @@ import Testing
       }
       group.addTask {
         await onThread {
-          for round in 0..<200 {
+          for round in 0..<TestRun.rounds(200, long: 200) {
             var server = try? FeedServer(path: directory("s"), feeds: ["items": feed])
             #expect(server != nil)
             let client = round % 3 == 0 ? nil : try? RawClient(directory("s"))
@@ -192,6 +192,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: directory("s")))
   }
 
+  /// The thread sanitizer takes fewer swaps.
   @Test func `a source is swapped a thousand times while clients resume`() async throws {
     let directory = try TemporaryDirectory()
     let sources = (0..<4).map { number in
@@ -208,7 +209,9 @@ import Testing
           try await onThread { try Self.read(path, clients: 5, isReconnecting: true) }
         }
       }
-      for round in 1...1_000 { _ = await container.swap(to: sources[round % 4]).outcome }
+      for round in 1...TestRun.rounds(1_000, long: 1_000) {
+        _ = await container.swap(to: sources[round % 4]).outcome
+      }
       _ = await container.swap(to: last).outcome
       return try await group.reduce(into: []) { $0 += $1 }
     }

@@ -52,7 +52,8 @@ import Testing
     let source = ArrayDataSource([Item(0)])
     let feed = Feed(source)
     let error = SourceError(code: "x", message: "x")
-    let rounds = 2_000
+    // Even: the last contents are good.
+    let rounds = TestRun.rounds(2_000, long: 2_000)
     let writer = Task.detached {
       for n in 1...rounds {
         // Even contents are good, and odd contents are bad.
@@ -173,10 +174,11 @@ import Testing
         if numbers != source.snapshot.map({ "\($0.n)" }) { faults.append("other contents") }
       }
     }
+    let rounds = TestRun.rounds(400, long: 400)
     let writers = (0..<2).map { number in
       Worker {
         var random = SeededGenerator(seed: UInt64(number))
-        for n in 0..<400 {
+        for n in 0..<rounds {
           source.transaction { draft in
             draft.update(at: random.below(20)) { $0.n = n }
             draft.move(from: random.below(20), to: random.below(20))
@@ -199,8 +201,9 @@ import Testing
     var other = feed.lines().makeAsyncIterator()
     let token = await other.next()?.token
     var large: Feed.Line?
-    for revision in 1...20 {
-      let n = isBack && revision == 20 ? 0 : revision
+    let last = TestRun.rounds(20, long: 20)
+    for revision in 1...last {
+      let n = isBack && revision == last ? 0 : revision
       source.transaction { rows in for id in 0..<700 { rows.update(at: id) { $0.n = n } } }
       large = await other.next()
     }

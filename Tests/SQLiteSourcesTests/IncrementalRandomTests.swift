@@ -69,7 +69,7 @@ import Testing
     }
     for harness in harnesses { #expect(harness.run(including: .all) == nil, "seed \(seed)") }
     var isOther = false
-    for step in 0..<(TestRun.isLong ? 20_000 : 600) {
+    for step in 0..<(TestRun.isLong ? 20_000 : 200) {
       // Let one writer write for a while, because only then are single rows read.
       if Int.random(in: 0..<12, using: &generator) == 0 { isOther.toggle() }
       let writer = writers[isOther ? writers.count - 1 : 0]

@@ -13,7 +13,7 @@ import Testing
     } else if TestRun.isLong {
       (0..<8).map { _ in UInt64.random(in: 0 ... .max) }
     } else {
-      Array(1...8)
+      Array(1...5)
     }
 
   /// The cases that all seeds reach together. A single seed need not reach them.

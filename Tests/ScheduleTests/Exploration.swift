@@ -10,6 +10,7 @@ final class Scenario: @unchecked Sendable {
   // Sendable: of the threads of a scenario, one runs at a time.
   fileprivate let scheduler: StepScheduler
   fileprivate var checks: [() throws -> Void] = []
+  fileprivate var releases: [() -> Void] = []
 
   fileprivate init(_ scheduler: StepScheduler) { self.scheduler = scheduler }
 
@@ -32,6 +33,9 @@ final class Scenario: @unchecked Sendable {
 
   /// Adds a check, which runs after all threads have ended.
   func finally(_ check: @escaping () throws -> Void) { checks.append(check) }
+
+  /// Adds a closure that breaks a reference cycle after the checks, so that a long run does not fill the memory.
+  func atEnd(_ release: @escaping () -> Void) { releases.append(release) }
 
   /// Ends the run with a failure, which is reported with its schedule.
   func fail(_ message: String) { scheduler.fail(message) }
@@ -214,7 +218,8 @@ struct Explorer {
       // Their closures hold the scenario.
       scheduler.removeThreads()
     }
-    declared.checks = []
+    for release in declared.releases { release() }
+    (declared.checks, declared.releases) = ([], [])
     return scheduler
   }
 

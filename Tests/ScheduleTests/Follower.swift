@@ -15,10 +15,15 @@ final class Follower<Element: Differentiable & Equatable & Sendable>: @unchecked
   private var observation: Disposable?
   /// The contents that an observer that resumes has, until its first event.
   private var held: CollectionEvent<Element>?
+  /// The number of times that a queue was asked to call this observer.
+  private var turn = 0
   /// The contents of each event, in order.
   private(set) var seen: [[Element]] = []
 
-  init(_ scenario: Scenario) { self.scenario = scenario }
+  init(_ scenario: Scenario) {
+    self.scenario = scenario
+    scenario.atEnd { self.release() }
+  }
 
   /// Begins to follow a source. The first event arrives before this method returns.
   func follow(
@@ -30,13 +35,15 @@ final class Follower<Element: Differentiable & Equatable & Sendable>: @unchecked
     if isDisposed { observation.dispose() }
   }
 
-  /// Begins to follow a source on a queue.
+  /// Begins to follow a source on a queue. Two queues that take turns are a concurrent one.
   func follow(
-    _ source: any DataSource<Element>, on queue: ScheduledQueue, policy: DeliveryPolicy
+    _ source: any DataSource<Element>, on queues: ScheduledQueue..., policy: DeliveryPolicy
   ) {
-    observation = source.observe(on: Scheduler { queue.async($0) }, policy: policy) { [self] in
-      receive($0) { _ in }
+    let scheduler = Scheduler { [self] job in
+      turn += 1
+      queues[turn % queues.count].async(job)
     }
+    observation = source.observe(on: scheduler, policy: policy) { [self] in receive($0) { _ in } }
   }
 
   /// Begins to follow a history from a revision on, whose contents count as the first event (H2).

@@ -101,6 +101,41 @@ import Testing
     }
   }
 
+  @Test func `a flush waits for an observer that joins beside a commit`() {
+    explore(preemptions: 2) { scenario in
+      let list = ArrayDataSource<TestElement>([1])
+      let joining = Follower<TestElement>(scenario)
+      scenario.thread { joining.follow(list) }
+      scenario.thread {
+        let hasJoined = !joining.seen.isEmpty
+        list.append(2)
+        list.flushAndWait()
+        scenario.expect(
+          !hasJoined || joining.seen.last == [1, 2],
+          "T5: a flush returns before an observer that joins has what was committed")
+      }
+      scenario.finally { try joining.check(against: list) }
+    }
+  }
+
+  @Test func `a flush of a join waits for the lists above it`() {
+    explore(preemptions: 1) { scenario in
+      let (one, two) = (ArrayDataSource<TestElement>([1]), ArrayDataSource<TestElement>([2]))
+      let both = one.concatenated(with: two)
+      let follower = Follower<TestElement>(scenario)
+      follower.follow(both)
+      scenario.thread { one.append(3) }
+      scenario.thread {
+        one.append(4)
+        both.flushAndWait()
+        scenario.expect(
+          follower.seen.last?.contains(4) == true,
+          "T5: a flush returns before the observers have what was committed above")
+      }
+      scenario.finally { try follower.check(against: both) }
+    }
+  }
+
   @Test func `a throwing transaction beside an edit changes nothing`() {
     explore(preemptions: 2) { scenario in
       let (one, two) = (ArrayDataSource<TestElement>([1]), ArrayDataSource<TestElement>([2]))

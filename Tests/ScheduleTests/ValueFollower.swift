@@ -14,7 +14,13 @@ final class ValueFollower<Value: Sendable>: @unchecked Sendable {
   /// A Boolean value that indicates whether the signal has ended.
   private(set) var hasEnded = false
 
-  init(_ scenario: Scenario) { self.scenario = scenario }
+  init(_ scenario: Scenario) {
+    self.scenario = scenario
+    scenario.atEnd {
+      self.dispose()
+      self.observation = nil
+    }
+  }
 
   /// Begins to follow a signal.
   ///
@@ -31,6 +37,14 @@ final class ValueFollower<Value: Sendable>: @unchecked Sendable {
       isInside = false
     }
     scenario.expect(!hasValue || !seen.isEmpty, "E1: no value before observe returns")
+  }
+
+  /// Begins to follow a signal on a queue.
+  func follow(_ source: some SignalSource<Value>, on queue: ScheduledQueue) {
+    let scheduler = Scheduler { queue.async($0) }
+    observation = source.signal.observe(on: scheduler, policy: .everything) { [self] in
+      receive($0) { _ in }
+    }
   }
 
   /// Begins to follow the values that a closure observes.

@@ -114,7 +114,7 @@ import Testing
   func `swaps and transactions over the sources leave no commit behind`() throws {
     let seed = TestRun.seed ?? .random(in: 0 ... .max)
     print("swaps and transactions: SWAPPABLE_SEED=\(seed)")
-    let rounds = TestRun.isLong ? 20_000 : 300
+    let rounds = TestRun.rounds(300, long: 20_000)
     let sources = (0..<3).map { number in
       ArrayDataSource([TestElement(number, 0), TestElement(number + 10, 0)])
     }

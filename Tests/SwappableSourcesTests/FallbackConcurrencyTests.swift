@@ -25,7 +25,7 @@ import Testing
       if event.snapshot.first.map({ $0.id < 3 }) != true { faults.append("\(event.snapshot)") }
       if fallback.shown.value == nil { faults.append("nothing is shown") }
     }
-    let rounds = TestRun.isLong ? 20_000 : 1_000
+    let rounds = TestRun.rounds(1_000, long: 20_000)
     let editing = sources.enumerated().map { [error] offset, source in
       Worker {
         for round in 0..<rounds {
@@ -60,7 +60,7 @@ import Testing
       sources, fallingBackAfter: .zero, returningAfter: .zero, clock: clock)
     let recorder = RecordingObserver(fallback, checksReplay: .sampled(10), keeps: 100)
     var random = SeededGenerator(seed: TestRun.seed ?? 1)
-    for round in 0..<(TestRun.isLong ? 50_000 : 2_000) {
+    for round in 0..<TestRun.rounds(1_000, long: 50_000) {
       let steps = sources.map { _ in (0..<4).map { _ in Bool.random(using: &random) } }
       let workers = zip(sources, steps).map { [error] source, steps in
         Worker {
@@ -90,7 +90,7 @@ import Testing
     let passing = Worker { [clock] in
       while !isDone.value { clock.advance(by: .seconds(1)) }
     }
-    for _ in 0..<(TestRun.isLong ? 10_000 : 200) {
+    for _ in 0..<TestRun.rounds(200, long: 10_000) {
       let fallback = FallbackSource(
         sources, fallingBackAfter: .seconds(1), returningAfter: .seconds(1), clock: clock)
       let recorder = RecordingObserver(fallback)

@@ -42,11 +42,12 @@ private struct Row: Differentiable, Sendable, Hashable {
 
   @Test func `no observer sees a mixture, whatever threads swap`() throws {
     let observations = observeMixtures()
+    let swaps = TestRun.rounds(1_000, long: 1_000)
     var swapped = 0
     for round in 0..<(TestRun.isLong ? 50 : 1) {
       let handles = Log<SwapHandle>([])
       let workers = (0..<2).map { worker in
-        Worker { for n in 0..<1_000 { swap(to: 2_000 * round + 2 * n + worker + 1, handles) } }
+        Worker { for n in 0..<swaps { swap(to: 2_000 * round + 2 * n + worker + 1, handles) } }
       }
       let reader = Worker { [left, right] in
         for _ in 0..<200 { left.concatenated(with: right).observe { _ in }.dispose() }
@@ -60,7 +61,7 @@ private struct Row: Differentiable, Sendable, Hashable {
     }
     #expect(faults.value.count == 0, "\(faults.value.prefix(3))")
     print("\(swapped) groups of swaps")
-    #expect(swapped > 500)
+    #expect(swapped > swaps / 2)
     withExtendedLifetime(observations) {}
   }
 
@@ -82,7 +83,7 @@ private struct Row: Differentiable, Sendable, Hashable {
   @Test func `one slow, one failing and one canceled source change nothing`() throws {
     let observations = observeMixtures()
     let third = SwappableContainer(ArrayDataSource([Row(id: 1, source: 0)]))
-    let rounds = TestRun.isLong ? 20_000 : 500
+    let rounds = TestRun.rounds(500, long: 20_000)
     var done = 0
     for n in 1...rounds {
       let (slow, other) = (ControlledSource<Row>(), ControlledSource<Row>())
@@ -115,7 +116,7 @@ private struct Row: Differentiable, Sendable, Hashable {
 
   @Test func `groups that overlap in any order end, and one of them is shown`() throws {
     let third = SwappableContainer(ArrayDataSource([Row(id: 1, source: 0)]))
-    let rounds = TestRun.isLong ? 20_000 : 500
+    let rounds = TestRun.rounds(500, long: 20_000)
     for n in 1...rounds {
       let handles = Log<SwapHandle>([])
       let workers = (0..<3).map { worker in
@@ -249,7 +250,7 @@ private struct Row: Differentiable, Sendable, Hashable {
     let observation = one.concatenated(with: two).observe { event in
       if Set(event.snapshot.map(\.id)).count > 1 { faults.append("\(event.snapshot)") }
     }
-    for round in 1...(TestRun.isLong ? 10_000 : 400) {
+    for round in 1...TestRun.rounds(400, long: 10_000) {
       let (slow, held) = (ControlledSource<TestElement>(), Source([TestElement]()))
       let handle = swapTogether([
         one.swapping(to: slow), two.swapping(to: held, guardedBy: .count(atLeast: 1)),
@@ -276,7 +277,7 @@ private struct Row: Differentiable, Sendable, Hashable {
     let handle = swapTogether([
       one.swapping(to: Source([5])), two.swapping(to: new, guardedBy: ChangeGuard { _ in "no" }),
     ])
-    for round in 0..<(TestRun.isLong ? 5_000 : 300) {
+    for round in 0..<TestRun.rounds(300, long: 5_000) {
       let workers = [
         Worker { new.append(TestElement(2 * round)) },
         Worker { new.append(TestElement(2 * round + 1)) },

@@ -20,7 +20,7 @@ import Testing
       let foreign = event.snapshot.count { $0.id >= 1_000 }
       if foreign > 0, foreign < 10, !accepted.value { faults.append("\(event.snapshot)") }
     }
-    for round in 0..<(TestRun.isLong ? 2_000 : 40) {
+    for round in 0..<TestRun.rounds(40, long: 2_000) {
       accepted.value = false
       let new = Source([TestElement(1_000)])
       let handle = container.swap(to: new, guardedBy: .count(atLeast: 10))

@@ -202,7 +202,7 @@ private var openFiles: Int {
 @Suite(.tags(.concurrency), .timeLimit(.minutes(TestRun.isLong ? 240 : 10)))
 struct SwapStressConcurrencyTests {
   @Test(.reaches(.changes)) func `every replay is correct, and nothing leaks`() async throws {
-    let commits = TestRun.isLong ? 200_000 : 10_000
+    let commits = TestRun.rounds(10_000, long: 200_000)
     let seed = TestRun.seed ?? .random(in: 0...99_999)
     print("swap stress: SWAPPABLE_SEED=\(seed), \(commits) commits")
     let files = openFiles

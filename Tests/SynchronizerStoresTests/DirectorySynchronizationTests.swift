@@ -40,8 +40,10 @@ private final class PageRemote: OneWayRemote {
     let remote = PageRemote()
     let keys: [ExactString] = ["b", "../a", "\u{E9}", "e\u{301}", "", "B"]
     remote.pages.value = keys.map { Page(id: $0) }
+    weak var firstStore: PageStore?
     do {
       let store = try PageStore.make(path)
+      firstStore = store
       let container = SwappableContainer(store.filter { !$0.key.string.isEmpty })
       let recorder = RecordingObserver(container)
       let synchronizer = OneWaySynchronizer(
@@ -64,6 +66,7 @@ private final class PageRemote: OneWayRemote {
       #expect(recorder.events.count == 3)
       try recorder.check(against: container)
     }
+    try await wait(for: "the end of the run's task, which holds the store") { firstStore == nil }
     let store = try PageStore.make(path)
     for page in remote.pages.value {
       #expect(try store.contents(forKey: page.id) == PageRemote.content(page))
@@ -75,14 +78,17 @@ private final class PageRemote: OneWayRemote {
     let remote = PageRemote()
     remote.pages.value = (0..<20).map { Page(id: ExactString("page\($0)")) }
     remote.broken.value = ["page7", "page13"]
+    weak var firstStore: PageStore?
     do {
       let store = try PageStore.make(path)
+      firstStore = store
       let synchronizer = OneWaySynchronizer(
         from: remote, to: store,
         options: OneWaySynchronizer.Options(concurrency: 4, stopsOnError: false))
       await #expect(throws: OneWayError.self) { try await synchronizer.sync() }
       #expect(store.snapshot.count == 18)
     }
+    try await wait(for: "the end of the run's task, which holds the store") { firstStore == nil }
     remote.broken.value = []
     remote.downloads.value = []
     let store = try PageStore.make(path)

@@ -106,7 +106,7 @@ import Testing
 
   /// The seeds: a few by default, and many with `SWAPPABLE_LONG=1`.
   private static let seeds: Range<UInt64> =
-    0..<(TestRun.isLong ? 5000 : 30)
+    0..<(TestRun.isLong ? 5000 : 12)
 
   @Test(
     .reaches(RandomScreen.edits),

@@ -30,7 +30,8 @@ public import Synchronizers
 /// ``ExactString`` for keys from other systems, because `String` ignores Unicode normalization.
 ///
 /// The store's own files begin with `+`. It does not touch files of other programs. Only one store at
-/// a time can use a folder. It locks the folder as long as it lives.
+/// a time can use a folder. It locks the folder as long as it lives. A synchronizer holds its store for
+/// a moment after a run has ended.
 public final class DirectoryStore<Item: Differentiable & Sendable>: OneWayStore, DataSource
 where Item.DifferenceIdentifier: Sendable {
   public typealias Content = [UInt8]

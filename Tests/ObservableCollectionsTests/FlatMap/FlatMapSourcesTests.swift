@@ -79,7 +79,7 @@ struct TodoList: Differentiable, Sendable {
       },
       is: { elements in
         elements.flatMap { parent in elements.filter { $0.content == parent.content } }
-      }, seeds: 0..<40, calls: { calls.value })
+      }, seeds: 0..<(TestRun.isLong ? 40 : 14), calls: { calls.value })
   }
 
   @Test(.reaches(.changes)) func `a flat map follows its parents, their children and a parameter`()
@@ -109,7 +109,7 @@ struct TodoList: Differentiable, Sendable {
           default: second.filter { $0.content >= value }
           }
         }
-      }, seeds: 0..<60)
+      }, seeds: 0..<(TestRun.isLong ? 60 : 20))
   }
 
   @Test(.reaches(.changes(of: ["parents", "result"])))

@@ -102,8 +102,8 @@ import Testing
 
   private func check(_ lists: [[TestElement]], rebuilds: Bool) throws {
     let watch = Watch(keys: [0, 1, 7]) { $0.content }
-    // A short run takes one of three changes.
-    let stride = TestRun.isLong ? 1 : 3
+    // An ordinary run takes one of seven changes.
+    let stride = TestRun.isLong ? 1 : 7
     for (position, before) in lists.enumerated() {
       for (number, after) in lists.enumerated() where (number + position) % stride == 0 {
         watch.items.replace(with: before + (rebuilds ? filling(number) : []))
@@ -140,7 +140,7 @@ import Testing
   @Test(
     .reaches(
       "sections: insertion", "sections: update", "sections: move", .changes(of: ["elements"])),
-    arguments: UInt64(0)..<8)
+    arguments: UInt64(0)..<(TestRun.isLong ? 8 : 3))
   func `a long list follows small and large changes`(seed: UInt64)
     throws
   {
@@ -195,7 +195,7 @@ import Testing
       },
       is: { first, second, limit in
         GroupingTests.sections(shown(first, second, limit), ordered: true, key).reversed()
-      }, seeds: 0..<24)
+      }, seeds: 0..<(TestRun.isLong ? 24 : 8))
     try checkOperator(
       overSeveralInputs: { first, second, limit in
         first.union(second).filter(by: limit) { $0.id % 5 >= $1 }
@@ -203,7 +203,7 @@ import Testing
       },
       is: { first, second, limit in
         GroupingTests.sections(shown(first, second, limit), key).flatMap(\.elements)
-      }, seeds: 0..<24)
+      }, seeds: 0..<(TestRun.isLong ? 24 : 8))
   }
 
   @Test(.reaches(.changes))

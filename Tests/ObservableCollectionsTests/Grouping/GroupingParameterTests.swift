@@ -16,7 +16,7 @@ import Testing
         },
         is: { first, _, divisor in
           GroupingTests.sections(first, ordered: isOrdered, key(divisor))
-        }, seeds: 0..<60)
+        }, seeds: 0..<(TestRun.isLong ? 60 : 20))
     }
   }
 
@@ -32,7 +32,7 @@ import Testing
           if order.precedes(one.element.key, other.element.key) { return true }
           return !order.precedes(other.element.key, one.element.key) && one.offset < other.offset
         }.map(\.element)
-      }, seeds: 0..<60)
+      }, seeds: 0..<(TestRun.isLong ? 60 : 20))
   }
 
   @Test(.reaches(.changes)) func `groups follow their input, their key and their order`() throws {

@@ -33,8 +33,8 @@ import Testing
             calls.value += 1
             return $0.content % 4
           }, order: ordered ? .ascending(\.self) : nil)
-      }, is: { Self.sections($0, ordered: ordered) { $0.content % 4 } }, seeds: 0..<40, steps: 40,
-      calls: { calls.value })
+      }, is: { Self.sections($0, ordered: ordered) { $0.content % 4 } },
+      seeds: 0..<(TestRun.isLong ? 40 : 14), steps: 40, calls: { calls.value })
   }
 
   @Test(.reaches(.changes)) func `groups follow their input`() throws {

@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test(.reaches(.changes), arguments: UInt64(0)..<30)
+  @Test(.reaches(.changes), arguments: UInt64(0)..<(TestRun.isLong ? 30 : 10))
   func `each pair of revisions has its change`(seed: UInt64) throws {
     var editor = RandomEditor(seed: seed, allowsDuplicates: seed.isMultiple(of: 2))
     let items = Items(editor.makeElements())
@@ -180,7 +180,7 @@ import Testing
     let notes = ArrayDataSource([Note(id: 0, text: "")])
     let history = notes.history(retaining: .init(bytes: 10_000_000))
     let token = history.token
-    for round in 0..<100 {
+    for round in 0..<(TestRun.isLong ? 100 : 30) {
       notes.update(at: 0) { $0.text = String(repeating: "\(round % 10)", count: 1_000_000) }
       // Nine texts of a megabyte fit, with the revisions themselves, beside the latest one.
       #expect((min(round, 8)...9).contains(history.revisions.count - 2), "round \(round)")
@@ -270,7 +270,7 @@ import Testing
     }
     // A revision has 8 bytes for each insertion, and the nodes on one way through the tree.
     #expect(history.revisions.count == 51)
-    for step in 1...50 {
+    for step in 1...(TestRun.isLong ? 50 : 10) {
       let places = stride(from: 0, to: 100_000, by: 100).map { $0 }
       notes.transaction { draft in for place in places { draft[place].text = "\(step)" } }
     }

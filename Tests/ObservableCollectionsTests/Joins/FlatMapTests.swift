@@ -33,11 +33,11 @@ import Testing
       },
       is: { first, second, limit in
         SetOracle.union(first, second).prefix(limit * 3).flatMap(Self.children)
-      }, seeds: 0..<24)
+      }, seeds: 0..<(TestRun.isLong ? 24 : 8))
   }
 
   /// The list is so long that small changes are followed one by one, and large ones are not.
-  @Test(.reaches(.changes), arguments: UInt64(0)..<8)
+  @Test(.reaches(.changes), arguments: UInt64(0)..<(TestRun.isLong ? 8 : 3))
   func `a long list follows small and large changes`(seed: UInt64)
     throws
   {

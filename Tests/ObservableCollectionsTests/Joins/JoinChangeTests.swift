@@ -150,8 +150,10 @@ import Testing
       RecordingObserver(inner, keeps: 3), RecordingObserver(left, keeps: 3),
       RecordingObserver(children, keeps: 3)
     )
+    // An ordinary run takes one of five changes.
+    let stride = TestRun.isLong ? 1 : 5
     for (number, before) in lists.enumerated() {
-      for (position, after) in lists.enumerated() {
+      for (position, after) in lists.enumerated() where (number + position) % stride == 0 {
         first.replace(with: before)
         withTransaction {
           first.replace(with: after)

@@ -18,21 +18,23 @@ import Testing
     try checkOperator(
       { $0.joined(with: $0.filter { $0.id % 2 == 0 }, on: Self.key, equals: Self.key) },
       is: { JoinOracle.joined($0, $0.filter { $0.id % 2 == 0 }, Self.key, Self.key) },
-      seeds: 0..<24)
+      seeds: 0..<(TestRun.isLong ? 24 : 8))
     try checkOperator(
       { $0.leftJoined(with: $0.filter { $0.id % 2 == 0 }, on: Self.key, equals: Self.key) },
       is: { JoinOracle.leftJoined($0, $0.filter { $0.id % 2 == 0 }, Self.key, Self.key) },
-      seeds: 0..<24)
+      seeds: 0..<(TestRun.isLong ? 24 : 8))
   }
 
   @Test(.reaches(.changes))
   func `a join of a collection with itself has the old and the new side in one pass`() throws {
     try checkOperator(
       { $0.joined(with: $0, on: \.content, equals: \.content) },
-      is: { JoinOracle.joined($0, $0, { $0.content }, { $0.content }) }, seeds: 0..<24)
+      is: { JoinOracle.joined($0, $0, { $0.content }, { $0.content }) },
+      seeds: 0..<(TestRun.isLong ? 24 : 8))
     try checkOperator(
       { $0.leftJoined(with: $0, on: { $0.content + 1 }) },
-      is: { JoinOracle.leftJoined($0, $0, { $0.content + 1 }, { $0.id }) }, seeds: 0..<24)
+      is: { JoinOracle.leftJoined($0, $0, { $0.content + 1 }, { $0.id }) },
+      seeds: 0..<(TestRun.isLong ? 24 : 8))
   }
 
   @Test(.reaches(.changes)) func `joins over two roots follow both`() throws {
@@ -40,19 +42,19 @@ import Testing
       overSeveralInputs: { first, second, _ in
         first.joined(with: second, on: Self.key, equals: Self.key)
       }, is: { first, second, _ in JoinOracle.joined(first, second, Self.key, Self.key) },
-      seeds: 0..<24)
+      seeds: 0..<(TestRun.isLong ? 24 : 8))
     try checkOperator(
       overSeveralInputs: { first, second, _ in
         first.leftJoined(with: second, on: Self.key, equals: Self.key)
       }, is: { first, second, _ in JoinOracle.leftJoined(first, second, Self.key, Self.key) },
-      seeds: 0..<24)
+      seeds: 0..<(TestRun.isLong ? 24 : 8))
     try checkOperator(
       overSeveralInputs: { first, second, limit in
         first.filter(by: limit) { $0.content < $1 }.leftJoined(with: second, on: Self.key)
       },
       is: { first, second, limit in
         JoinOracle.leftJoined(first.filter { $0.content < limit }, second, Self.key, { $0.id })
-      }, seeds: 0..<24)
+      }, seeds: 0..<(TestRun.isLong ? 24 : 8))
   }
 
   private struct Customer: Hashable, Identifiable, Sendable, Differentiable {
@@ -72,11 +74,13 @@ import Testing
           customers.filter { $0.id == order.content && order.id % 4 != limit }
             .map { JoinedPair(left: order, right: $0) }
         }
-      }, seeds: 0..<24)
+      }, seeds: 0..<(TestRun.isLong ? 24 : 8))
   }
 
   /// The lists are so long that small changes are followed one by one, and large ones are not.
-  @Test(.reaches(.changes(of: ["joined", "leftJoined"])), arguments: UInt64(0)..<8)
+  @Test(
+    .reaches(.changes(of: ["joined", "leftJoined"])),
+    arguments: UInt64(0)..<(TestRun.isLong ? 8 : 3))
   func `long lists follow small and large changes`(seed: UInt64)
     throws
   {

@@ -7,7 +7,9 @@ import Testing
 
 /// The rows of keys, beside an array of keys.
 @Suite struct RowsByKeyTests {
-  @Test(.reaches("insertion", "removal", "new key", "move"), arguments: UInt64(0)..<40)
+  @Test(
+    .reaches("insertion", "removal", "new key", "move"),
+    arguments: UInt64(0)..<(TestRun.isLong ? 40 : 16))
   func `rows of keys follow random edits`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     // With few keys, most of them repeat.

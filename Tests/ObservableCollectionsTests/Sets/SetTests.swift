@@ -12,7 +12,8 @@ import Testing
   // MARK: Random changes
 
   @Test(.reaches(.changes)) func `distinct follows its input whatever is done to it`() throws {
-    try checkOperator({ $0.distinct() }, is: SetOracle.distinct, seeds: 0..<30)
+    try checkOperator(
+      { $0.distinct() }, is: SetOracle.distinct, seeds: 0..<(TestRun.isLong ? 30 : 10))
   }
 
   @Test(.reaches(.changes)) func `distinct by a key follows its input and reads each key once`()
@@ -25,39 +26,44 @@ import Testing
           calls.withLock { $0 += 1 }
           return element.content
         }
-      }, is: SetOracle.distinctContents, seeds: 0..<30, calls: { calls.withLock { $0 } })
+      }, is: SetOracle.distinctContents, seeds: 0..<(TestRun.isLong ? 30 : 10),
+      calls: { calls.withLock { $0 } })
   }
 
   @Test(.reaches(.changes)) func `sets over parts of one root follow it`() throws {
     let isEven: @Sendable (TestElement) -> Bool = { $0.content % 2 == 0 }
     try checkOperator(
       { $0.filter { $0.content < 2 }.union($0.filter(isEven)) },
-      is: { SetOracle.union($0.filter { $0.content < 2 }, $0.filter(isEven)) }, seeds: 0..<30)
+      is: { SetOracle.union($0.filter { $0.content < 2 }, $0.filter(isEven)) },
+      seeds: 0..<(TestRun.isLong ? 30 : 10))
     try checkOperator(
       { $0.intersection($0.filter(isEven)) },
-      is: { SetOracle.intersection($0, $0.filter(isEven)) }, seeds: 0..<30)
+      is: { SetOracle.intersection($0, $0.filter(isEven)) }, seeds: 0..<(TestRun.isLong ? 30 : 10))
     try checkOperator(
       { $0.subtracting($0.filter(isEven)) },
-      is: { SetOracle.subtraction($0, $0.filter(isEven)) }, seeds: 0..<30)
+      is: { SetOracle.subtraction($0, $0.filter(isEven)) }, seeds: 0..<(TestRun.isLong ? 30 : 10))
   }
 
   @Test(.reaches(.changes)) func `sets of one collection with itself follow it`() throws {
-    try checkOperator({ $0.union($0) }, is: { $0 }, seeds: 0..<20)
-    try checkOperator({ $0.intersection($0) }, is: { $0 }, seeds: 0..<20)
-    try checkOperator({ $0.subtracting($0) }, is: { _ in [] }, seeds: 0..<20)
-    try checkOperator({ $0.union($0.reversed()) }, is: { $0 }, seeds: 0..<20)
+    try checkOperator({ $0.union($0) }, is: { $0 }, seeds: 0..<(TestRun.isLong ? 20 : 7))
+    try checkOperator({ $0.intersection($0) }, is: { $0 }, seeds: 0..<(TestRun.isLong ? 20 : 7))
+    try checkOperator({ $0.subtracting($0) }, is: { _ in [] }, seeds: 0..<(TestRun.isLong ? 20 : 7))
+    try checkOperator({ $0.union($0.reversed()) }, is: { $0 }, seeds: 0..<(TestRun.isLong ? 20 : 7))
   }
 
   @Test(.reaches(.changes)) func `sets over two roots follow both`() throws {
     try checkOperator(
       overSeveralInputs: { first, second, _ in first.union(second) },
-      is: { first, second, _ in SetOracle.union(first, second) }, seeds: 0..<30)
+      is: { first, second, _ in SetOracle.union(first, second) },
+      seeds: 0..<(TestRun.isLong ? 30 : 10))
     try checkOperator(
       overSeveralInputs: { first, second, _ in first.intersection(second) },
-      is: { first, second, _ in SetOracle.intersection(first, second) }, seeds: 0..<30)
+      is: { first, second, _ in SetOracle.intersection(first, second) },
+      seeds: 0..<(TestRun.isLong ? 30 : 10))
     try checkOperator(
       overSeveralInputs: { first, second, _ in first.subtracting(second) },
-      is: { first, second, _ in SetOracle.subtraction(first, second) }, seeds: 0..<30)
+      is: { first, second, _ in SetOracle.subtraction(first, second) },
+      seeds: 0..<(TestRun.isLong ? 30 : 10))
   }
 
   @Test(.reaches(.changes)) func `sets over lists with parameters follow both`() throws {
@@ -68,14 +74,14 @@ import Testing
       is: { first, second, limit in
         SetOracle.distinct(
           SetOracle.union(Array(first.prefix(limit)), second.filter { $0.content >= limit }))
-      }, seeds: 0..<30)
+      }, seeds: 0..<(TestRun.isLong ? 30 : 10))
   }
 
   /// The lists are so long that small changes are followed one by one, and large ones are not.
   @Test(
     .reaches(
       .changes(of: SetOracle.names.filter { $0 != "distinct(by:)" }), "distinct(by:): deletion",
-      "distinct(by:): insertion"), arguments: UInt64(0)..<8)
+      "distinct(by:): insertion"), arguments: UInt64(0)..<(TestRun.isLong ? 8 : 3))
   func `long lists follow small and large changes`(seed: UInt64)
     throws
   {

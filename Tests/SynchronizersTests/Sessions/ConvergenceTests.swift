@@ -7,10 +7,10 @@ import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct ConvergenceTests {
   private static let environment = ProcessInfo.processInfo.environment
-  /// 500 seeds by default, 100,000 with `SWAPPABLE_LONG=1`, beginning with `SWAPPABLE_SEED`.
+  /// 170 seeds by default, 100,000 with `SWAPPABLE_LONG=1`, beginning with `SWAPPABLE_SEED`.
   private static let seeds: Range<UInt64> = {
     let first = TestRun.seed ?? 1
-    return first..<first + (TestRun.isLong ? 100_000 : 500)
+    return first..<first + (TestRun.isLong ? 100_000 : 170)
   }()
 
   @Test(.reaches(.changes, ConvergenceHistory.events))

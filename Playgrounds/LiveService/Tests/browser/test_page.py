@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 
+import picture
 from chromium import Chromium
 from service import Service, make_rows
 
@@ -32,6 +33,27 @@ def row(name):
 
 def mark(name):
     return f"{row(name)}?.dataset.mark"
+
+
+PICTURE = os.path.join(
+    os.path.dirname(os.path.abspath(__file__)), "../../../../Sources/Swappable/Swappable.docc/Resources/browser-list.svg")
+
+# The rows of the picture, before and after the swap.
+PACKAGES = [
+    {"id": number, "name": name, "version": version, "description": description}
+    for number, name, version, description in [
+        (101, "bash", "5.2.15", "GNU Bourne Again shell"),
+        (102, "curl", "7.88.1", "transfers data by URLs"),
+        (103, "git", "2.39.5", "distributed revision control"),
+        (104, "nano", "7.2", "small, friendly text editor"),
+        (105, "sqlite3", "3.40.1", "database in a file"),
+        (106, "vim", "9.0.1378", "Vi improved, a text editor"),
+    ]
+]
+UPDATED_PACKAGES = [
+    PACKAGES[5], *PACKAGES[:2], {**PACKAGES[2], "version": "2.47.3"}, PACKAGES[4],
+    {"id": 107, "name": "zsh", "version": "5.9", "description": "shell with many features"},
+]
 
 
 class PageTests(unittest.TestCase):
@@ -443,6 +465,30 @@ class PageTests(unittest.TestCase):
         service.save()
         page.wait_for("received.map(([event]) => event)", ["initial", "alive", "change"])
         self.assertEqual(page.value("received.filter(([, id]) => id === '').length"), 0)
+
+    def test_18_is_shown_in_the_documentation(self):
+        service = self.serve(PACKAGES, UPDATED_PACKAGES)
+        width, height = 780, 374
+        page = self.open(service, width=width, height=height)
+        # Stop the clock, so the marks of the swap do not fade.
+        page.value("""(() => {
+            const now = performance.now();
+            performance.now = () => now;
+            Object.defineProperty(timeOfDay, "format", { value: () => "09:41:00" });
+        })()""")
+        page.click("#sources button:last-child")
+        page.wait("document.querySelector('#sources [aria-pressed=true]')?.textContent === 'updated'")
+        page.wait("document.querySelectorAll('[data-mark]').length === 3 && !view.isScheduled")
+        page.value("""document.querySelectorAll("[data-mark]").forEach((row) => row.fades.forEach((fade) => {
+            fade.pause();
+            fade.currentTime = 0;
+        }))""")
+        drawn = picture.draw(page, "A list on a web page, after its source was swapped", width, height)
+        if os.environ.get("SWAPPABLE_DRAW") == "1":
+            with open(PICTURE, "w") as file:
+                file.write(drawn)
+        with open(PICTURE) as file:
+            self.assertEqual(picture.texts(file.read()), picture.texts(drawn), "draw it again with SWAPPABLE_DRAW=1")
 
 
 def edit(rows, generator):

@@ -3,8 +3,8 @@ import TestSupport
 import TestTags
 import Testing
 
-/// The command lines of the README.
-@Suite(.tags(.system)) struct ReadmeCommandTests {
+/// The first commands on the page of the tool.
+@Suite(.tags(.system)) struct CommandLineToolPageTests {
   private let place: Workplace
 
   init() throws {
@@ -25,13 +25,13 @@ import Testing
 
   /// The lines of the section.
   private static func lines() throws -> [String] {
-    let lines = try Guide("README", in: ".").lines
-    let start = try #require(lines.firstIndex(of: "## In a shell"))
+    let lines = try Guide("CommandLineTool").lines
+    let start = try #require(lines.firstIndex(of: "## Ten commands"))
     let section = lines[start...].dropFirst().prefix { !$0.hasPrefix("## ") }
     return section.filter { $0.hasPrefix("livelist ") || $0.contains("| livelist ") }
   }
 
-  /// Returns the command line of the README that begins with a text, without its remark.
+  /// Returns the command of the page that begins with a text, without its remark.
   private static func command(_ part: String) throws -> String {
     let found = try lines().filter { $0.hasPrefix(part) }
     #expect(found.count == 1, "\(part)")
@@ -40,7 +40,7 @@ import Testing
     return line[..<remark].trimmingCharacters(in: .whitespaces)
   }
 
-  /// Starts the shell with a command line of the README in the folder of the test.
+  /// Starts the shell with a command of the page in the folder of the test.
   private func start(_ part: String) throws -> Livelist {
     let folder = (try Program.find("livelist") as NSString).deletingLastPathComponent
     let path = ProcessInfo.processInfo.environment["PATH", default: ""]

@@ -1,1 +1,0 @@
-func run() async throws {}

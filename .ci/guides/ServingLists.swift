@@ -1,1 +1,0 @@
-let path = "todos.sock"

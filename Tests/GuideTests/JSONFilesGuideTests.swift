@@ -1,0 +1,82 @@
+import Foundation
+import Swappable
+import TestSupport
+import Testing
+
+/// The code of the guide "JSON files".
+@Suite(.timeLimit(.minutes(10))) struct JSONFilesGuideTests {
+  struct Person: Codable, Hashable, Identifiable, Sendable, Differentiable {
+    let id: Int
+    var name: String
+  }
+
+  private let print = Printed()
+
+  @Test func `the guide's code is compiled here`() throws {
+    let guide = try Guide("JSONFiles")
+    #expect(guide.code.count == 3)
+    #expect(try guide.paragraphs(missingIn: #filePath) == [])
+  }
+
+  func follow(_ path: String) async throws {
+    let people = JSONFileDataSource<Person>(path: path)
+    try await people.loaded()
+    let statuses = people.observeStatus { status in
+      if let error = status.error { print(error.message) }
+    }
+    for await event in people.events() {
+      switch event {
+      case .initial(let contents, _): print("at first:", contents.map(\.name))
+      case .change(let change): print(change)
+      }
+    }
+    statuses.dispose()
+  }
+
+  /// The start of the program. The test has a file of its own.
+  private func program() async {
+    do {
+      try await follow("people.json")
+    } catch {
+      print(error)
+    }
+  }
+
+  @Test func `the program prints what the guide says`() async throws {
+    let guide = try Guide("JSONFiles")
+    let saves = guide.lines.filter { $0.hasPrefix("echo '") }
+      .map { $0.dropFirst("echo '".count).prefix { $0 != "'" } + "\n" }
+    #expect(saves.count == 4)
+    let directory = try TemporaryDirectory()
+    func lines() -> [String] {
+      print.lines.flatMap { $0.components(separatedBy: "\n") }
+        .map { $0.replacing(directory.path, with: "…") }
+    }
+    // A writer that is held up between emptying and writing the file would cause another error.
+    func save(_ text: some StringProtocol) throws {
+      let file = URL(fileURLWithPath: directory("people.json"))
+      try Data(text.utf8).write(to: file, options: .atomic)
+    }
+    try save(saves[0])
+    let program = Task { try await follow(directory("people.json")) }
+    // Each save is a change or an error before the next one.
+    for (text, count) in zip(saves.dropFirst(), [1, 4, 5]) {
+      try await wait(for: "\(count) lines") { lines().count >= count }
+      try save(text)
+    }
+    try await wait(for: "the last change") { lines().count >= guide.output.count }
+    program.cancel()
+    try await program.value
+    #expect(lines() == guide.output)
+  }
+
+  @Test func `sources of files are idle when they are created`() {
+    let entries = JSONLinesDataSource<Person>(path: "people.jsonl")
+    let anything = JSONFileDataSource(path: "any.json", key: "id")  // JSON elements
+    let names = JSONLinesDataSource<String>(path: "names.jsonl") { $0["name"]?.string ?? "" }
+    let payments = JSONLinesDataSource<Person>(path: "payments.jsonl", isStrict: true)
+    #expect(
+      [entries.status, anything.status, names.status, payments.status]
+        == Array(repeating: .idle, count: 4))
+  }
+}
