@@ -36,6 +36,7 @@ let package = Package(
     .library(name: "SQLiteSources", targets: ["SQLiteSources"]),
     .library(name: "PostgresSources", targets: ["PostgresSources"]),
     .library(name: "RemoteSources", targets: ["RemoteSources"]),
+    .library(name: "HTTPSources", targets: ["HTTPSources"]),
     .library(name: "Synchronizers", targets: ["Synchronizers"]),
     .library(name: "SynchronizerStores", targets: ["SynchronizerStores"]),
     .library(name: "TerminalViews", targets: ["TerminalViews"]),
@@ -85,6 +86,8 @@ let package = Package(
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections", "FileSources",
       ]),
+    // On Linux, libcurl is loaded at run time.
+    module("HTTPSources", ["RemoteSources"]),
     module(
       "Synchronizers",
       [
@@ -119,7 +122,8 @@ let package = Package(
       dependencies: [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions",
         "ObservableCollections", "SwappableSources", "FileWatching", "FileSources", "SQLSources",
-        "SQLiteSources", "PostgresSources", "RemoteSources", "Synchronizers", "TerminalViews",
+        "SQLiteSources", "PostgresSources", "RemoteSources", "HTTPSources", "Synchronizers",
+        "TerminalViews",
       ],
       swiftSettings: settings),
     .target(
@@ -242,6 +246,13 @@ let package = Package(
         "SwappableSources", "FileSources", "RemoteSources", "DataSourceTesting", "TestSupport",
       ]),
     tests(
+      "HTTPSourcesTests",
+      [
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
+        "SwappableSources", "FileSources", "RemoteSources", "HTTPSources", "DataSourceTesting",
+        "TestSupport",
+      ]),
+    tests(
       "SynchronizersTests",
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
@@ -276,10 +287,9 @@ let package = Package(
     tests(
       "LivelistTests",
       [
-        "livelist", "SwappablePrimitives", "ReactiveSignals", "ObservableCollections",
-        "FileSources", "PostgresSources", "RemoteSources", "TerminalViews", "DataSourceTesting",
-        "TestHelper",
-        "TestSupport",
+        "livelist", "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
+        "SwappableSources", "FileSources", "PostgresSources", "RemoteSources", "TerminalViews",
+        "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
       "PlaygroundTests",

@@ -62,6 +62,7 @@ let package = Package(
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "HTTPSources", package: "Swappable"),
         .product(name: "RemoteSources", package: "Swappable"),
         .product(name: "Swappable", package: "Swappable"),
       ],

@@ -35,8 +35,7 @@ import Testing
   static let inputs: [Machine.Input] = [
     .start, .initial(revision: 9, token: "nine"), .change(revision: 9, token: "nine"),
     .alive(since: "seven", revision: 7, token: "other"), .status(failed), .broken(lost),
-    .refused(lost), .mismatch(lost), .retry,
-    .stop,
+    .refused(lost), .ended(lost), .mismatch(lost), .retry, .stop,
   ]
 
   /// What a machine with contents does: the next state, the actions, and the token afterward.
@@ -75,6 +74,8 @@ import Testing
     case (.connecting, .alive): Cell(state: .live, actions: [.show(.loaded)], token: "other")
     case (.connecting, .broken), (.connecting, .refused):
       Cell(state: .pausing, actions: brokenAgain)
+    case (.connecting, .ended), (.live, .ended):
+      Cell(state: .stopped, actions: [.disconnect, .show(.failed(lost))])
     case (.connecting, .mismatch): Cell(state: .pausing, actions: brokenAgain, token: nil)
     case (.connecting, .stop), (.live, .stop): Cell(state: .stopped, actions: [.disconnect])
     case (.connecting, .change): Cell(state: .pausing, actions: unanswered)
@@ -113,6 +114,18 @@ import Testing
     #expect(machine.handle(.status(Self.failed)) == [.show(Self.failed)])
     #expect(machine.handle(.refused(Self.lost)) == Self.broken)
     #expect(machine.handle(.retry) == [.connect(since: nil)])
+  }
+
+  @Test func `the time that a server asks for is part of the pause`() {
+    for input in [
+      Machine.Input.broken(Self.lost, after: .seconds(5)), .refused(Self.lost, after: .seconds(5)),
+    ] {
+      for state in [Machine.State.connecting, .live] {
+        var machine = Self.machine(state, hasContents: true)
+        let failures = state == .live ? 1 : 2
+        #expect(machine.handle(input).last == .pause(failures: failures, after: .seconds(5)))
+      }
+    }
   }
 
   @Test func `before the first contents, connections may break a few times`() {

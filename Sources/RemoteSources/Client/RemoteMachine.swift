@@ -14,6 +14,7 @@ import ObservableCollections
 /// | `status` | – | show it if it has an error | show it | – | – |
 /// | `broken` | – | break, silently at first if there are no contents | break | – | – |
 /// | `refused` | – | break | break | – | – |
+/// | `ended` | – | disconnect, show the reason, stop | the same | – | – |
 /// | `mismatch` | – | break without token | break without token | – | – |
 /// | `retry` | – | – | – | connect | – |
 /// | `stop` | stop | disconnect, stop | disconnect, stop | stop | – |
@@ -42,10 +43,12 @@ struct RemoteMachine {
     /// the status of the source if it has failed, in an answer.
     case alive(since: String?, revision: Int, token: String, failure: SourceStatus? = nil)
     case status(SourceStatus)
-    /// The connection ended, or it sent a line that is not valid.
-    case broken(SourceError)
+    /// The connection ended, or it sent a line that is not valid. The server may ask for an additional pause.
+    case broken(SourceError, after: Duration = .zero)
     /// The connection could not be made, or the server does not send the list.
-    case refused(SourceError)
+    case refused(SourceError, after: Duration = .zero)
+    /// The server asks clients not to connect again.
+    case ended(SourceError)
     /// A change does not fit the contents.
     case mismatch(SourceError)
     /// The pause is over.
@@ -59,8 +62,9 @@ struct RemoteMachine {
     /// Publish the received contents or change, and set the status.
     case publish(SourceStatus)
     case show(SourceStatus)
-    /// Wait before the next attempt. The number of attempts without success is given.
-    case pause(failures: Int)
+    /// Wait before the next attempt: a time that the server asks for, and then a pause that depends on the number of
+    /// attempts without success.
+    case pause(failures: Int, after: Duration = .zero)
   }
 
   private(set) var state = State.idle
@@ -117,11 +121,15 @@ struct RemoteMachine {
     case (.live, .status(let status)):
       reported = status
       return [.show(status)]
-    case (.connecting, .broken(let error)):
-      return breakOff(error, isSilent: revision == nil && failures < Self.silentFailures)
-    case (.live, .broken(let error)), (.connecting, .refused(let error)),
-      (.live, .refused(let error)):
-      return breakOff(error)
+    case (.connecting, .broken(let error, let delay)):
+      return breakOff(
+        error, after: delay, isSilent: revision == nil && failures < Self.silentFailures)
+    case (.live, .broken(let error, let delay)), (.connecting, .refused(let error, let delay)),
+      (.live, .refused(let error, let delay)):
+      return breakOff(error, after: delay)
+    case (.connecting, .ended(let error)), (.live, .ended(let error)):
+      state = .stopped
+      return [.disconnect, .show(.failed(error))]
     case (.connecting, .mismatch(let error)), (.live, .mismatch(let error)):
       token = nil
       return breakOff(error)
@@ -145,22 +153,16 @@ struct RemoteMachine {
   /// The number of connections that may break before the first contents without a failure of the source.
   private static let silentFailures = 4
 
-  private mutating func breakOff(_ error: SourceError, isSilent: Bool = false) -> [Action] {
+  private mutating func breakOff(
+    _ error: SourceError, after delay: Duration = .zero, isSilent: Bool = false
+  ) -> [Action] {
     state = .pausing
     failures += 1
     let status = isSilent ? [] : [Action.show(.failed(error))]
-    return [.disconnect] + status + [.pause(failures: failures)]
+    return [.disconnect] + status + [.pause(failures: failures, after: delay)]
   }
 
   private static func error(_ reason: String) -> SourceError {
-    SourceError(
-      code: "disconnected", message: reason, underlying: ConnectionFailure(description: reason))
+    SourceError(code: "disconnected", message: reason, underlying: TransportError(reason))
   }
-}
-
-/// The reason why a connection broke.
-package struct ConnectionFailure: Error, CustomStringConvertible {
-  package let description: String
-  /// A Boolean value that indicates whether the connection was never made.
-  package var isAtConnecting = false
 }

@@ -47,8 +47,8 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
       case .disconnect: disconnect()
       case .publish(let status): publish(status)
       case .show(let status): feed.show(status.state, diagnostics: status.diagnostics)
-      case .pause(let failures):
-        pauseTimer.schedule(after: timing.backoff.pause(after: failures)) { [weak self] in
+      case .pause(let failures, let delay):
+        pauseTimer.schedule(after: delay + timing.backoff.pause(after: failures)) { [weak self] in
           self?.handle(.retry)
         }
       }
@@ -71,8 +71,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
       do {
         parts = try await transport.connect(since: token)
       } catch {
-        self?.post(
-          .refused(Self.error("\(error)", transport, isAtConnecting: true)), from: connection)
+        self?.post(Self.failure(error, transport, isAtConnecting: true), from: connection)
         return
       }
       do {
@@ -83,7 +82,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
         let reason = "the server closed the connection"
         self?.post(.broken(Self.error(reason, transport)), from: connection)
       } catch {
-        self?.post(.broken(Self.error("\(error)", transport)), from: connection)
+        self?.post(Self.failure(error, transport), from: connection)
       }
     }
   }
@@ -108,12 +107,32 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
     }
   }
 
+  private static func error(_ reason: String, _ transport: any RemoteTransport) -> SourceError {
+    error(TransportError(reason), transport)
+  }
+
   private static func error(
-    _ reason: String, _ transport: any RemoteTransport, isAtConnecting: Bool = false
+    _ failure: TransportError, _ transport: any RemoteTransport
   ) -> SourceError {
-    let failure = ConnectionFailure(
-      description: "\(transport): \(reason)", isAtConnecting: isAtConnecting)
-    return SourceError(code: "disconnected", message: "\(failure)", underlying: failure)
+    var failure = failure
+    failure.description = "\(transport): \(failure.description)"
+    return SourceError(code: "disconnected", message: failure.description, underlying: failure)
+  }
+
+  /// Returns the input for an error of the transport.
+  private static func failure(
+    _ error: any Error, _ transport: any RemoteTransport, isAtConnecting: Bool = false
+  ) -> RemoteMachine.Input {
+    var failure = error as? TransportError ?? TransportError("\(error)")
+    failure.isAtConnecting = isAtConnecting
+    let shown = Self.error(failure, transport)
+    let delay: Duration
+    switch failure.retry {
+    case .never: return .ended(shown)
+    case .after(let time): delay = time
+    case .afterPause: delay = .zero
+    }
+    return isAtConnecting ? .refused(shown, after: delay) : .broken(shown, after: delay)
   }
 
   // MARK: Receiving

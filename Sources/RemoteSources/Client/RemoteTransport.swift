@@ -5,9 +5,9 @@ package import SwappablePrimitives
 
 /// A way to connect to a list on a server.
 ///
-/// A transport for HTTP or WebSocket is a type of yours:
+/// The module `HTTPSources` has a transport for HTTP. A transport for WebSocket is a type of yours:
 ///
-///     struct HTTPTransport: RemoteTransport {
+///     struct WebSocketTransport: RemoteTransport {
 ///       let url: URL
 ///       var description: String { url.absoluteString }
 ///       func connect(since token: String?) async throws -> any AsyncSequence<[UInt8], any Error> { … }
@@ -18,9 +18,50 @@ public protocol RemoteTransport: Sendable, CustomStringConvertible {
   /// The bytes are lines in the format of a ``Feed``, in parts of any size. The sequence ends if the connection
   /// ends. If the task is canceled, the connection must be closed.
   ///
+  /// A part without bytes is a sign of life, too. After 45 seconds without any part, the source connects again.
+  ///
   /// - Parameter token: The token to resume from, or `nil` to receive the contents.
   /// - Returns: The bytes that the server sends.
+  /// - Throws: An error that is shown in the status of the source. So are the errors of the returned sequence. A
+  ///   ``TransportError`` decides when the source connects again.
   func connect(since token: String?) async throws -> any AsyncSequence<[UInt8], any Error>
+}
+
+/// An error of a transport, which decides when the source connects again.
+///
+/// It is the underlying error of the status `failed` of a ``RemoteDataSource``:
+///
+///     let failure = packages.status.error?.underlying as? TransportError
+///     if failure?.statusCode == 401 { askForPassword() }
+public struct TransportError: Error, Hashable, CustomStringConvertible {
+  /// The time at which a source connects again.
+  public enum Retry: Hashable, Sendable {
+    /// After the usual pause, which grows with each failure.
+    case afterPause
+    /// After a time that the server asks for, and then the usual pause.
+    case after(Duration)
+    /// Never, because the server asks clients not to connect again.
+    case never
+  }
+
+  /// A sentence that says what happened.
+  public internal(set) var description: String
+  /// The status code of the server's answer, such as 404 of an HTTP server, or `nil` if there was no answer.
+  public let statusCode: Int?
+  /// The time at which the source connects again.
+  public let retry: Retry
+  /// A Boolean value that indicates whether the connection was never made.
+  package internal(set) var isAtConnecting = false
+
+  /// Creates an error.
+  ///
+  /// - Parameters:
+  ///   - description: A sentence that says what happened. The source adds the description of the transport.
+  ///   - statusCode: The status code of the server's answer, if there was an answer.
+  ///   - retry: The time at which the source connects again.
+  public init(_ description: String, statusCode: Int? = nil, retry: Retry = .afterPause) {
+    (self.description, self.statusCode, self.retry) = (description, statusCode, retry)
+  }
 }
 
 extension RemoteTransport where Self == UnixSocketTransport {

@@ -79,6 +79,11 @@ enum Help {
     entry(
       "live:unix:PATH#NAME", "a list that livelist serve, or another program, serves on a socket"),
     entry(
+      "https://HOST/PATH",
+      """
+      a list that a web service sends as Server-Sent Events; see --header for authorization; also http://
+      """),
+    entry(
       "-",
       """
       standard input: a JSON array, or one element a line (not with apply and serve); also json:- and \

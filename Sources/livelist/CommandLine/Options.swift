@@ -1,4 +1,5 @@
 import FileSources
+import Foundation
 import ObservableCollections
 import PostgresSources
 import SwappablePrimitives
@@ -55,6 +56,8 @@ struct SourceOptions: Equatable, Sendable {
   var hasStrictLines = false
   /// The longest time that a query may take, or `nil` if there is no limit.
   var timeout: Duration?
+  /// The headers of requests to web services.
+  var headers: [String: String] = [:]
   /// A Boolean value that indicates whether the lines of a pipe are shown when they arrive.
   var followsPipes = false
 }
@@ -282,6 +285,32 @@ extension Option {
         throw given.mistake("a number of seconds such as --timeout 10")
       }
       options.sources.timeout = .seconds(seconds)
+    },
+    Option(
+      name: "--header", value: "NAME:VALUE", example: "'Authorization: Bearer KEY'",
+      commands: lists + [.merge, .serve, .explain],
+      repeats: lists + [.merge, .serve, .explain], summary: "a header of requests to web services",
+      help: """
+        A header of each request to a web service, such as 'Authorization: Bearer KEY'. With @FILE, \
+        each line of a file is a header, because other users can read command lines.
+        """
+    ) { (options, given) throws(LivelistError) in
+      var lines = [given.text]
+      if given.bytes.hasPrefix("@") {
+        guard
+          let text = try? String(contentsOfFile: String(given.text.dropFirst()), encoding: .utf8)
+        else {
+          throw .input("cannot read the headers in \(given.text.dropFirst()); check the path")
+        }
+        lines = text.split(whereSeparator: \.isNewline).map(String.init)
+      }
+      for line in lines {
+        guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else {
+          throw given.mistake("NAME:VALUE or @FILE")
+        }
+        let value = line[colon...].dropFirst().drop(while: \.isWhitespace)
+        options.sources.headers[String(line[..<colon])] = String(value)
+      }
     },
     Option(
       name: "--trace", commands: [.watch], summary: "print the steps of the work",

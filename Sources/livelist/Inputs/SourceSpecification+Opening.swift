@@ -1,6 +1,7 @@
 import FileSources
 import FileWatching
 import Foundation
+import HTTPSources
 import ObservableCollections
 import PostgresSources
 import ReactiveSignals
@@ -36,6 +37,8 @@ extension SourceSpecification {
         .flatMap { format.open($0, options, allowsSingleValue: true) }
     case .live(let path, let list):
       return RemoteDataSource<JSONElement>(.unixSocket(path: path, list: list), key: options.key)
+    case .web(let url):
+      return RemoteDataSource<JSONElement>(.http(url, headers: options.headers), key: options.key)
     case .pipe(let path, let format):
       return PipeDataSource(path: path, format: format, options)
     case .events: return LinesDataSource(descriptor: STDIN_FILENO, key: options.key)
@@ -88,7 +91,7 @@ extension SourceSpecification {
   func hasUniqueKeys(_ source: any DataSource<JSONElement>) -> Bool {
     switch kind {
     case .several, .files: return false
-    case .file, .pipe, .events, .query, .table, .serverQuery, .live:
+    case .file, .pipe, .events, .query, .table, .serverQuery, .live, .web:
       guard case .loaded = source.status.state else { return false }
       return !source.status.diagnostics.contains { $0.code == "duplicate-identity" }
     }
@@ -175,6 +178,8 @@ extension SourceStatus {
       case "file-missing": "; it is read as soon as it appears"
       case "file-unstable": "; it is read again when its writer pauses"
       case "file-limit", "file-unreadable": "; it is read again every second"
+      case "disconnected" where (error.underlying as? TransportError)?.retry == .never:
+        "; the last contents stay"
       case "disconnected": "; the last contents stay, and the connection is made again"
       default: ""
       }
@@ -190,9 +195,11 @@ extension LivelistError {
     case let error as LivelistError: self = error
     case let error as SQLiteError: self.init(error)
     case let error as PostgresError: self.init(error)
-    case let error as ConnectionFailure:
+    case let error as TransportError:
+      // The messages of web services have the advice.
+      let isLocal = error.description.hasPrefix("live:unix:")
       let hint = "; start the server, or check the path"
-      self = .input("\(error)\(error.isAtConnecting ? hint : "")")
+      self = .input("\(error)\(error.isAtConnecting && isLocal ? hint : "")")
     case _ where failure?.code == "json-notAnArray":
       self = .input("\(error); if each line is a value, use jsonl:PATH")
     default: self = .input("\(error)")

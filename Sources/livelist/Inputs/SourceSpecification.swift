@@ -1,6 +1,7 @@
 import FileSources
 import FileWatching
 import Foundation
+import HTTPSources
 import SwappablePrimitives
 
 /// A source of elements, as given on the command line.
@@ -23,6 +24,8 @@ struct SourceSpecification: Sendable, Equatable {
     case serverQuery(connectionString: String, sql: String)
     /// A list that another process serves on a socket.
     case live(path: ByteString, list: String)
+    /// A list that a web service sends as Server-Sent Events.
+    case web(URL)
     /// A pipe or standard input, read to its end. Without a format, the contents tell the format.
     case pipe(path: ByteString, Format?)
     /// The events on standard input.
@@ -41,7 +44,9 @@ struct SourceSpecification: Sendable, Equatable {
   }
 
   /// The beginnings of sources that any command takes, besides the paths of files.
-  static let schemes = ["json:", "jsonl:", "sqlite:", "postgres:", "live:unix:"]
+  static let schemes = [
+    "json:", "jsonl:", "sqlite:", "postgres:", "live:unix:", "https://", "http://",
+  ]
   /// The path of standard input.
   static let standardInput: ByteString = "/dev/stdin"
 
@@ -55,7 +60,7 @@ struct SourceSpecification: Sendable, Equatable {
   ///   - text: The text on the command line.
   ///   - input: The use of standard input that the command allows.
   init(_ text: ByteString, allowing input: Input = .none) throws(LivelistError) {
-    self.text = PostgresSource.redacted(text.description)
+    self.text = SourceSpecification.redacted(text.description)
     guard !text.bytes.contains(0) else {
       throw .usage("the source \"\(text)\" contains a NUL character; remove it")
     }
@@ -90,8 +95,19 @@ struct SourceSpecification: Sendable, Equatable {
     case .events: true
     case .pipe(let path, _): path == SourceSpecification.standardInput
     case .several(let parts): parts.contains(where: \.readsInput)
-    case .file, .files, .query, .table, .serverQuery, .live: false
+    case .file, .files, .query, .table, .serverQuery, .live, .web: false
     }
+  }
+
+  /// Returns the text of a source without passwords, for messages.
+  static func redacted(_ text: String) -> String {
+    guard isWebAddress(ByteString(text)) else { return PostgresSource.redacted(text) }
+    return URL(string: text).map { "\(HTTPTransport.http($0))" } ?? "https://…"
+  }
+
+  /// Returns a Boolean value that indicates whether a source has the scheme of a web service.
+  static func isWebAddress(_ text: ByteString) -> Bool {
+    text.hasPrefix("https://") || text.hasPrefix("http://")
   }
 
   /// A Boolean value that indicates whether the source is a single pipe, which ends.
@@ -100,7 +116,7 @@ struct SourceSpecification: Sendable, Equatable {
   /// A Boolean value that indicates whether elements are identified without the option `--key`.
   var hasOwnKey: Bool {
     switch kind {
-    case .query, .table, .serverQuery, .live: true
+    case .query, .table, .serverQuery, .live, .web: true
     case .file, .files, .pipe, .events: false
     case .several(let parts): parts.allSatisfy(\.hasOwnKey)
     }
@@ -114,7 +130,8 @@ private struct SourceParser {
   static let kindsHint =
     "use the path of a file, or json:PATH for a file with a JSON array, jsonl:PATH for a file with "
     + "a JSON value on each line, sqlite:PATH#TABLE or sqlite:PATH?SQL for rows, "
-    + "postgres:CONNINFO?SQL for rows of a server, or live:unix:PATH#NAME for a list that another process serves"
+    + "postgres:CONNINFO?SQL for rows of a server, live:unix:PATH#NAME for a list that another process serves, "
+    + "or https://HOST/PATH for a list that a web service sends"
 
   /// Returns the advice for a file that another program must convert, or `nil` for other files.
   static func conversion(ofFile path: ByteString) -> String? {
@@ -138,6 +155,7 @@ private struct SourceParser {
     if let rest = rest(after: "sqlite:") { return try database(rest) }
     if PostgresSource.isSource(text) { return try PostgresSource.kind(of: try string(text)) }
     if let rest = rest(after: "live:") { return try live(rest) }
+    if SourceSpecification.isWebAddress(text) { return try web() }
     if let rest = rest(after: "lines:") {
       guard rest == "-" else {
         throw .usage("unknown source \"\(text)\"; use lines:- for the events on standard input")
@@ -155,7 +173,7 @@ private struct SourceParser {
   private func string(_ part: ByteString) throws(LivelistError) -> String {
     guard let string = part.string else {
       throw .usage(
-        "the source \"\(PostgresSource.redacted(text.description))\" is not UTF-8; only the paths of "
+        "the source \"\(SourceSpecification.redacted(text.description))\" is not UTF-8; only the paths of "
           + "files and sockets may contain other bytes")
     }
     return string
@@ -183,6 +201,15 @@ private struct SourceParser {
       throw .usage("the source \"\(text)\" has no socket or no name; use live:unix:PATH#NAME")
     }
     return .live(path: ByteString(bytes: place[..<mark]), list: try string(ByteString(bytes: list)))
+  }
+
+  private func web() throws(LivelistError) -> SourceSpecification.Kind {
+    guard let url = URL(string: try string(text)), url.host?.isEmpty == false else {
+      throw .usage(
+        "the source \"\(SourceSpecification.redacted(text.description))\" is no address; "
+          + "use https://HOST/PATH")
+    }
+    return .web(url)
   }
 
   // MARK: Databases

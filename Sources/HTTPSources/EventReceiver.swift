@@ -1,0 +1,113 @@
+import Foundation
+import RemoteSources
+
+/// A request for events.
+struct EventRequest: Sendable {
+  let url: URL
+  /// Headers that each server receives.
+  let headers: [String: String]
+  /// Headers that only the server receives that the user has named.
+  let privateHeaders: [String: String]
+
+  /// Returns the headers for an address, to which a server may have redirected the request.
+  func headers(for target: URL) -> [String: String] {
+    origin(of: target) == origin(of: url)
+      ? headers.merging(privateHeaders) { _, own in own } : headers
+  }
+
+  private func origin(of url: URL) -> [String?] {
+    let scheme = url.scheme?.lowercased()
+    return [scheme, url.host?.lowercased(), "\(url.port ?? (scheme == "https" ? 443 : 80))"]
+  }
+}
+
+extension StringProtocol {
+  /// The text without white space at both ends.
+  ///
+  /// `trimmingCharacters(in:)` would add 40 MB of tables of languages to a program.
+  var withoutOuterSpace: String {
+    var text = drop(while: \.isWhitespace)
+    while text.last?.isWhitespace == true { text.removeLast() }
+    return String(text)
+  }
+}
+
+extension URL {
+  /// A Boolean value that indicates whether this is an address of a web server.
+  var isWebAddress: Bool {
+    ["http", "https"].contains(scheme?.lowercased()) && !(host ?? "").isEmpty
+  }
+}
+
+/// The head of an answer.
+struct AnswerHead {
+  let statusCode: Int
+  /// The media type in lower case, without parameters, or an empty string.
+  let mediaType: String
+  let retryAfter: String?
+
+  init(statusCode: Int, contentType: String?, retryAfter: String?) {
+    self.statusCode = statusCode
+    mediaType = contentType?.prefix { $0 != ";" }.withoutOuterSpace.lowercased() ?? ""
+    self.retryAfter = retryAfter
+  }
+}
+
+/// The lines of the events in an answer, as they arrive.
+struct EventReceiver {
+  /// The maximum number of bytes of an event, which is the limit of the source for a line.
+  private static let eventLimit = 1 << 30
+  /// The number of bytes of an error's answer that are read at most.
+  private static let errorLimit = 4_096
+
+  typealias Lines = AsyncThrowingStream<[UInt8], any Error>.Continuation
+
+  let lines: Lines
+  private var parser = EventStreamParser(maximumEventSize: eventLimit)
+  /// The answer if it is no stream of events, and the beginning of its body.
+  private var refusal: (head: AnswerHead, body: [UInt8])?
+
+  init(_ lines: Lines) { self.lines = lines }
+
+  /// Receives the head of the answer. The first part for the source, which is empty, says that events follow.
+  mutating func receive(_ head: AnswerHead) {
+    if head.statusCode == 200, head.mediaType == "text/event-stream" {
+      lines.yield([])
+    } else {
+      refusal = (head, [])
+    }
+  }
+
+  /// Receives a part of the body.
+  ///
+  /// - Returns: A part for the source, which is empty if no line is complete, or `nil` if the answer is no stream of events.
+  /// - Throws: An error if no more bytes are needed.
+  mutating func receive(_ bytes: some Sequence<UInt8>) throws -> [UInt8]? {
+    if var refusal {
+      refusal.body += bytes
+      self.refusal = refusal
+      if refusal.body.count < Self.errorLimit { return nil }
+      throw TransportError(refusal.head, body: refusal.body)
+    }
+    var part: [UInt8] = []
+    for event in try parser.parse(bytes) where event.type == "message" {
+      // A line break between the lines of an event is white space of JSON.
+      part += event.data.utf8.lazy.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 }
+      part.append(UInt8(ascii: "\n"))
+    }
+    return part
+  }
+
+  /// Ends the lines. An error of the connection does not matter if the answer itself is an error.
+  func end(_ error: (any Error)?) {
+    if let refusal {
+      lines.finish(throwing: TransportError(refusal.head, body: refusal.body))
+    } else if let time = parser.reconnectionTime {
+      let reason = error.map { "\($0)" } ?? "the server closed the connection"
+      let delay = min(time, TransportError.longestDelay)
+      lines.finish(throwing: TransportError(reason, retry: .after(delay)))
+    } else {
+      lines.finish(throwing: error)
+    }
+  }
+}

@@ -1,0 +1,107 @@
+#if canImport(Darwin)
+  import Foundation
+  import RemoteSources
+
+  #if canImport(FoundationNetworking)
+    import FoundationNetworking
+  #endif
+
+  /// A request that `URLSession` sends, and its answer.
+  ///
+  /// The session of a request holds this object until the request ends. It ends when nobody reads the lines any longer.
+  final class HTTPConnection: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+    // Sendable: the variable is accessed on the serial queue of the session only.
+
+    /// The maximum number of parts that were received and not read yet. Most parts have 16 kB or more.
+    private static let partLimit = 1 << 16
+
+    private let request: EventRequest
+    private var receiver: EventReceiver
+
+    private init(_ request: EventRequest, _ lines: EventReceiver.Lines) {
+      self.request = request
+      receiver = EventReceiver(lines)
+    }
+
+    /// Sends a request, and waits for the head of the answer.
+    ///
+    /// - Returns: The lines, and an empty part for bytes that complete no line.
+    static func start(
+      _ request: EventRequest
+    ) async throws -> any AsyncSequence<[UInt8], any Error> {
+      let (parts, lines) = AsyncThrowingStream.makeStream(
+        of: [UInt8].self, bufferingPolicy: .bufferingOldest(partLimit))
+      let connection = HTTPConnection(request, lines)
+      let session = URLSession(
+        configuration: .ephemeral, delegate: connection, delegateQueue: nil)
+      let task = session.dataTask(with: connection.urlRequest(to: request.url))
+      lines.onTermination = { _ in task.cancel() }
+      task.resume()
+      session.finishTasksAndInvalidate()
+      var iterator = parts.makeAsyncIterator()
+      guard try await iterator.next() != nil else { throw CancellationError() }
+      return parts
+    }
+
+    private func urlRequest(to url: URL) -> URLRequest {
+      var result = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData)
+      // The source itself gives up silent connections.
+      result.timeoutInterval = 1_000_000_000
+      for (name, value) in request.headers(for: url) {
+        result.setValue(value, forHTTPHeaderField: name)
+      }
+      return result
+    }
+
+    // MARK: Events of the session
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask,
+      willPerformHTTPRedirection response: HTTPURLResponse, newRequest: URLRequest,
+      completionHandler: @escaping (URLRequest?) -> Void
+    ) {
+      let target = newRequest.url.flatMap { $0.isWebAddress ? $0 : nil }
+      completionHandler(target.map { urlRequest(to: $0) })
+    }
+
+    func urlSession(
+      _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+      completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+    ) {
+      if let answer = response as? HTTPURLResponse {
+        receiver.receive(
+          AnswerHead(
+            statusCode: answer.statusCode,
+            contentType: answer.value(forHTTPHeaderField: "Content-Type"),
+            retryAfter: answer.value(forHTTPHeaderField: "Retry-After")))
+      }
+      completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+      do {
+        guard let part = try receiver.receive(data) else { return }
+        if case .dropped = receiver.lines.yield(part) {
+          throw TransportError("the server sends faster than this client reads")
+        }
+      } catch {
+        receiver.end(error)
+      }
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
+    ) {
+      receiver.end(
+        error.map { error in
+          switch (error as NSError).code {
+          case NSURLErrorCannotConnectToHost:
+            TransportError("cannot connect to \(request.url.host ?? "")")
+          case NSURLErrorCannotFindHost:
+            TransportError("there is no host \(request.url.host ?? "")")
+          default: TransportError("the connection broke: \(error.localizedDescription)")
+          }
+        })
+    }
+  }
+#endif

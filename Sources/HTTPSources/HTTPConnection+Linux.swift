@@ -1,0 +1,212 @@
+#if !canImport(Darwin)
+  import Foundation
+  import RemoteSources
+  import Synchronization
+
+  /// A request that libcurl sends, and its answer, on a thread of their own.
+  ///
+  /// The connection ends when nobody reads the lines any longer.
+  final class HTTPConnection: @unchecked Sendable {
+    // Sendable: the variables are accessed on the thread of the connection only. Any thread may wake the multi handle.
+
+    /// The maximum number of parts that were received and not read yet. Most parts have 16 kB. After that, the server waits.
+    private static let partLimit = 64
+    private static let redirectionLimit = 20
+
+    private let curl: LibCurl
+    private let multi: LibCurl.Multi
+    private let request: EventRequest
+    private let isCanceled = Atomic(false)
+    /// The number of parts for which there is room.
+    private let room = DispatchSemaphore(value: 0)
+    private var receiver: EventReceiver
+    /// The address of the present request.
+    private var url: URL
+    /// The status code and the headers of the answer, or `nil` before its first line.
+    private var head: (statusCode: Int, fields: [String: String])?
+    private var isHeadComplete = false
+    /// The address to which the server redirects the request.
+    private var redirection: URL?
+    /// The error that ends the answer early.
+    private var error: (any Error)?
+
+    private init(_ request: EventRequest, _ lines: EventReceiver.Lines) throws {
+      curl = try LibCurl.loaded()
+      guard let multi = curl.multiInit() else { throw TransportError("there is no memory") }
+      (self.multi, self.request, url) = (multi, request, request.url)
+      receiver = EventReceiver(lines)
+      for _ in 0..<Self.partLimit { room.signal() }
+    }
+
+    deinit { _ = curl.multiCleanup(multi) }
+
+    /// Sends a request, and waits for the head of the answer.
+    ///
+    /// - Returns: The lines, and an empty part for bytes that complete no line.
+    static func start(
+      _ request: EventRequest
+    ) async throws -> any AsyncSequence<[UInt8], any Error> {
+      let (parts, lines) = AsyncThrowingStream.makeStream(of: [UInt8].self)
+      let connection = try HTTPConnection(request, lines)
+      lines.onTermination = { _ in connection.cancel() }
+      DispatchQueue(label: "swappable.http").async { connection.run() }
+      var iterator = parts.makeAsyncIterator()
+      guard try await iterator.next() != nil else { throw CancellationError() }
+      return parts.map { part in
+        connection.room.signal()
+        return part
+      }
+    }
+
+    private func cancel() {
+      isCanceled.store(true, ordering: .sequentiallyConsistent)
+      room.signal()
+      _ = curl.wakeup(multi)
+    }
+
+    // MARK: The thread
+
+    private func run() {
+      // Without a signal, to close a connection with TLS that the server has closed is only an error.
+      var signals = sigset_t()
+      sigemptyset(&signals)
+      sigaddset(&signals, SIGPIPE)
+      pthread_sigmask(SIG_BLOCK, &signals, nil)
+      for _ in 0...Self.redirectionLimit {
+        (head, isHeadComplete, redirection) = (nil, false, nil)
+        let failure = transfer()
+        guard let target = redirection else { return receiver.end(error ?? failure) }
+        url = target
+      }
+      receiver.end(TransportError("the server redirects the request more than 20 times"))
+    }
+
+    /// Sends a request to the present address, and receives the answer.
+    ///
+    /// - Returns: The error of the connection, or `nil` if the answer is complete.
+    private func transfer() -> TransportError? {
+      guard let easy = curl.easyInit() else { return TransportError("there is no memory") }
+      defer { curl.easyCleanup(easy) }
+      var fields: LibCurl.List?
+      for (name, value) in request.headers(for: url) {
+        fields = curl.append(fields, "\(name): \(value)") ?? fields
+      }
+      defer { curl.freeAll(fields) }
+      var message = [CChar](repeating: 0, count: 256)
+      return message.withUnsafeMutableBytes { message in
+        set(easy, fields, message.baseAddress)
+        _ = curl.addHandle(multi, easy)
+        defer { _ = curl.removeHandle(multi, easy) }
+        var count: Int32 = 0
+        while !isCanceled.load(ordering: .sequentiallyConsistent) {
+          _ = curl.perform(multi, &count)
+          if let done = curl.infoRead(multi, &count) {
+            let result = done.load(as: LibCurl.Message.self).result
+            return failure(result, message.bindMemory(to: CChar.self).baseAddress)
+          }
+          _ = curl.poll(multi, nil, 0, 60_000, nil)
+        }
+        return TransportError("the request was canceled")
+      }
+    }
+
+    private func set(
+      _ easy: LibCurl.Easy, _ fields: LibCurl.List?, _ message: UnsafeMutableRawPointer?
+    ) {
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      _ = curl.setText(easy, Option.url, url.absoluteString)
+      _ = curl.setList(easy, Option.httpHeader, fields)
+      _ = curl.setPointer(easy, Option.errorBuffer, message)
+      _ = curl.setNumber(easy, Option.noSignal, 1)
+      // The head of a proxy's answer is not that of the server.
+      _ = curl.setNumber(easy, Option.suppressConnectHeaders, 1)
+      _ = curl.setPointer(easy, Option.headerData, context)
+      _ = curl.setReceive(easy, Option.headerFunction) { bytes, size, count, context in
+        guard let context else { return 0 }
+        let line = UnsafeBufferPointer(start: bytes, count: size * count)
+        return Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue()
+          .receive(line: line) ? line.count : 0
+      }
+      _ = curl.setPointer(easy, Option.writeData, context)
+      _ = curl.setReceive(easy, Option.writeFunction) { bytes, size, count, context in
+        guard let context else { return 0 }
+        let part = UnsafeBufferPointer(start: bytes, count: size * count)
+        return Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue()
+          .receive(part) ? part.count : 0
+      }
+    }
+
+    private func failure(_ code: Int32, _ message: UnsafePointer<CChar>?) -> TransportError? {
+      let host = url.host ?? ""
+      switch code {
+      case 0 where isHeadComplete: return nil
+      case 0, 18, 52, 56: return TransportError("the server closed the connection too early")
+      case 6: return TransportError("there is no host \(host)")
+      case 7: return TransportError("cannot connect to \(host)")
+      default:
+        // The message of an error of TLS is more precise. Other messages contain times and numbers of bytes.
+        let isTLS = [35, 60, 77].contains(code)
+        let text = (isTLS ? message : curl.easyError(code)).map { String(cString: $0) } ?? ""
+        return TransportError("the connection broke: \(text)")
+      }
+    }
+
+    // MARK: Receiving
+
+    /// Receives a line of a head.
+    ///
+    /// - Returns: A Boolean value that indicates whether the rest of the answer is needed.
+    private func receive(line bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+      let line = String(decoding: bytes, as: UTF8.self).withoutOuterSpace
+      if isHeadComplete { return true }
+      if line.hasPrefix("HTTP/") {
+        head = (line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0, [:])
+      } else if let colon = line.firstIndex(of: ":") {
+        let value = line[colon...].dropFirst().withoutOuterSpace
+        head?.fields[line[..<colon].lowercased()] = value
+      } else if line.isEmpty, let head, head.statusCode >= 200 {
+        isHeadComplete = true
+        if [301, 302, 303, 307, 308].contains(head.statusCode),
+          let target = head.fields["location"].flatMap({ URL(string: $0, relativeTo: url) }),
+          target.isWebAddress
+        {
+          redirection = target.absoluteURL
+          return false
+        }
+        receiver.receive(
+          AnswerHead(
+            statusCode: head.statusCode, contentType: head.fields["content-type"],
+            retryAfter: head.fields["retry-after"]))
+      }
+      return true
+    }
+
+    /// Receives a part of a body.
+    ///
+    /// - Returns: A Boolean value that indicates whether the rest of the answer is needed.
+    private func receive(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+      do {
+        guard let part = try receiver.receive(bytes) else { return true }
+        room.wait()
+        receiver.lines.yield(part)
+        return !isCanceled.load(ordering: .sequentiallyConsistent)
+      } catch {
+        self.error = error
+        return false
+      }
+    }
+  }
+
+  /// The numbers of the options of libcurl.
+  private enum Option {
+    static let writeData: Int32 = 10_001
+    static let url: Int32 = 10_002
+    static let errorBuffer: Int32 = 10_010
+    static let httpHeader: Int32 = 10_023
+    static let headerData: Int32 = 10_029
+    static let writeFunction: Int32 = 20_011
+    static let headerFunction: Int32 = 20_079
+    static let noSignal: Int32 = 99
+    static let suppressConnectHeaders: Int32 = 265
+  }
+#endif

@@ -1,0 +1,97 @@
+import Diffing
+import Foundation
+import ObservableCollections
+import RemoteSources
+import SwappableSources
+import TestSupport
+import TestTags
+import Testing
+
+/// Lists of web services.
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct WebServiceTests {
+  private struct Item: Codable, Hashable, Sendable, Identifiable, Differentiable {
+    let id: Int
+    var n = 0
+  }
+
+  @Test func `watch shows the changes of a web service, also after it was away`() throws {
+    let source = ArrayDataSource([Item(id: 1)])
+    let feed = Feed(source, key: "id")
+    let server = try TestWebServer(["list": { feed }])
+    let watching = try Livelist("watch", "\(server.url())")
+    #expect(
+      try watching.line() == #"{"event":"initial","revision":0,"elements":[{"id":1,"n":0}]}"#)
+    source.append(Item(id: 2))
+    #expect(try watching.line().contains(#""inserts":[{"at":1,"element":{"id":2,"n":0}}]"#))
+    server.stop()
+    #expect(
+      try watching.line().hasPrefix(
+        #"{"event":"status","state":"failed","message":"\#(server.url()): the "#))
+    source.update(at: 0) { $0.n = 5 }
+    try server.start()
+    // The messages of the attempts meanwhile differ.
+    var line = try watching.line()
+    while line.hasPrefix(#"{"event":"status""#) { line = try watching.line() }
+    #expect(line.contains(#""updates":[{"from":0,"at":0,"old":{"id":1,"n":0},"#))
+  }
+
+  @Test func `each command that takes a source reads a list of a web service`() throws {
+    let place = try Workplace()
+    let feed = Feed(ArrayDataSource([Item(id: 1)]), key: "id")
+    let server = try TestWebServer(["list": { feed }])
+    let url = "\(server.url())"
+    let empty = try place.json("empty.json", "[]")
+    let element = #"{"id":1,"n":0}"#
+    #expect(try Livelist.run("view", "--format", "json", url).output == "[\n\(element)\n]\n")
+    #expect(try Livelist.run("diff", "--key", "id", empty, url).output.contains(element))
+    #expect(try Livelist.run("merge", "--key", "id", empty, url, empty).output.contains(element))
+    #expect(try Livelist.run("explain", url).output.contains("streamed: The server sends"))
+    let serving = try Livelist("serve", "--listen", "unix:\(place("s"))", "a=\(url)")
+    _ = try serving.errorLine()
+    #expect(try Livelist("watch", "live:unix:\(place("s"))#a").line().contains(element))
+    let watching = try Livelist("watch", "--key", "id", empty)
+    _ = try watching.line()
+    watching.send("swap \(url)\n")
+    #expect(try watching.line().contains(element))
+  }
+
+  @Test func `headers are sent, and secrets are not shown`() throws {
+    let place = try Workplace()
+    let server = try TestWebServer { _, connection in
+      connection.send("HTTP/1.1 401 Unauthorized\r\nContent-Length: 7\r\n\r\nsorry\r\n")
+    }
+    try "X-Key: 7\nAuthorization: Bearer a:b\n\n".write(
+      toFile: place("headers"), atomically: true, encoding: .utf8)
+    let result = try Livelist.run(
+      "watch", "--header", "@\(place("headers"))", "--header=X-Other:x",
+      "http://me:word@127.0.0.1:\(server.port)/list?key=secret")
+    #expect(result.status == 1)
+    #expect(
+      result.errors
+        == "livelist: http://127.0.0.1:\(server.port)/list?…: the server answered with status 401: "
+        + "sorry; check the authorization\n")
+    let request = try #require(server.requests.value.first)
+    #expect(request.target == "/list?key=secret")
+    #expect(request.headers["x-key"] == "7")
+    #expect(request.headers["x-other"] == "x")
+    #expect(request.headers["authorization"] == "Bearer a:b")
+  }
+
+  @Test(arguments: [
+    (["watch", "https://"], 2, "is no address; use https://HOST/PATH"),
+    (
+      ["watch", "https://a b/c"], 2, "is no address; use https://HOST/PATH"
+    ),
+    (
+      ["watch", "--header", "x", "https://a"], 2,
+      "--header cannot be \"x\"; use NAME:VALUE or @FILE"
+    ),
+    (["watch", "--header", "@/none", "https://a"], 1, "cannot read the headers in /none"),
+    (["watch", "http://127.0.0.1:1/x"], 1, "http://127.0.0.1:1/x: cannot connect to 127.0.0.1"),
+  ])
+  func `mistakes are reported`(arguments: [String], status: Int32, message: String) throws {
+    let result = try Livelist.run(arguments)
+    #expect(result.status == status)
+    #expect(result.errors.contains(message), "\(result.errors)")
+  }
+}
