@@ -68,6 +68,40 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
+  @Test func `a commit before a transaction has its own event, whatever arrives first`()
+    throws
+  {
+    let control = PauseControl()
+    let left = Items([], pauseHook: control.hook)
+    let (right, other) = (Items([]), Items([]))
+    let all = left.concatenated(with: right, other)
+    let events = RecordingObserver(all)
+    let (isHeld, mayGoOn) = (Signpost(), Signpost())
+    let observation = all.observe { event in
+      guard case .change(let change) = event, change.after.map(\.id) == [9] else { return }
+      isHeld.open()
+      mayGoOn.pass()
+    }
+    // One thread delivers the result, and another one delivers the left list. Both are held.
+    let slow = Worker { other.append(TestElement(9, 0)) }
+    #expect(isHeld.pass())
+    let pause = control.arm(.published)
+    let earlier = Worker { left.append(TestElement(1, 0)) }
+    try pause.waitUntilReached()
+    withTransaction {
+      left.append(TestElement(2, 0))
+      right.append(TestElement(3, 0))
+    }
+    pause.release()
+    try earlier.join()
+    mayGoOn.open()
+    try slow.join()
+    all.flushAndWait()
+    #expect(events.changes.map { $0.after.map(\.id) } == [[9], [1, 9], [1, 2, 3, 9]])
+    try events.check(against: all)
+    withExtendedLifetime(observation) {}
+  }
+
   @Test func `a participant whose change is filtered out is not waited for`() {
     let (left, right) = (Items([]), Items([]))
     let none = left.filter { _ in false }

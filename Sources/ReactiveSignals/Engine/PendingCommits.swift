@@ -167,10 +167,11 @@ struct PendingCommits: Sendable {
       {
         return .unknown([latest])
       }
-      guard let group = group(of: index, waiting: waiting) else {
+      guard var group = group(of: index, waiting: waiting) else {
         blocked.insert(ObjectIdentifier(entry.root))
         continue
       }
+      while let smaller = smallerGroup(in: group.indices) { group = smaller }
       let unknown = group.tickets.filter { !ready.contains(ObjectIdentifier($0)) }
       if !unknown.isEmpty { return .unknown(unknown) }
       return .pass(group.indices.compactMap { remove(at: $0) })
@@ -230,6 +231,15 @@ struct PendingCommits: Sendable {
       }
     }
     return (members.sorted(), tickets)
+  }
+
+  /// Returns a part of a group that can have a pass of its own before the rest, such as a commit before a transaction.
+  private func smallerGroup(in indices: [Int]) -> (indices: [Int], tickets: [Ticket])? {
+    let first = indices.filter { entries[$0].flatMap { entry(at: $0.previous) } == nil }
+    if hasReachedLimit || first.count == indices.count { return nil }
+    return first.lazy.compactMap { self.group(of: $0, waiting: []) }.first {
+      $0.indices.count < indices.count
+    }
   }
 
   private func entry(at position: Int) -> Entry? {
