@@ -170,8 +170,9 @@ import Testing
     while true {
       do {
         list.publish(try await fetch(), status: .loaded)
-      } catch let error as SourceError {
-        list.setStatus(.failed(error))
+      } catch {
+        try Task.checkCancellation()
+        list.setStatus(.failed(SourceError(code: "fetch", message: "\(error)", underlying: error)))
       }
       try await Task.sleep(for: .seconds(60))
     }
@@ -181,6 +182,17 @@ import Testing
     let list = ArrayDataSource<Todo>(status: .loading)
     let polling = Task { try await poll(into: list) { [Todo(id: 1, title: "Write")] } }
     #expect(try await list.loaded().map(\.id) == [1])
+    polling.cancel()
+    await #expect(throws: CancellationError.self) { try await polling.value }
+  }
+
+  @Test func `a server that fails leaves the last contents`() async throws {
+    struct Unreachable: Error {}
+    let list = ArrayDataSource([Todo(id: 1, title: "Write")])
+    let polling = Task { try await poll(into: list) { throw Unreachable() } }
+    for await status in list.statuses() where status.error != nil { break }
+    #expect(list.status.error?.code == "fetch")
+    #expect(list.snapshot.map(\.id) == [1])
     polling.cancel()
   }
 }

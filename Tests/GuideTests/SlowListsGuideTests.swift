@@ -4,7 +4,7 @@ import Swappable
 import TestSupport
 import Testing
 
-/// The code of the guide "Why is this list slow".
+/// The code of the guide "Why is this list slow?".
 @Suite(.timeLimit(.minutes(10))) struct SlowListsGuideTests {
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("SlowLists")
