@@ -134,6 +134,17 @@ public final class ArrayDataSource<Element: Differentiable & Sendable>: @uncheck
     return collection.snapshot.firstIndex(identifiedBy: identifier)
   }
 
+  /// Returns the element at an offset: in the transaction of this thread, or else the committed one.
+  @inlinable
+  func editedElement(at index: Int) -> Element {
+    if gate.isOwned(by: .current) {
+      if let openDraft { return openDraft[index] }
+    } else if ThreadContext.current.transaction != nil {
+      return edit { $0[index] }
+    }
+    return collection.snapshot[index]
+  }
+
   /// Edits a new draft, after this thread has entered the gate.
   @inlinable
   func performOnNewDraft<Result, Failure: Error>(

@@ -162,9 +162,18 @@ extension EditableDataSource {
   }
 
   /// The newest committed element at an offset. Setting it is an update, even if the identity differs.
+  ///
+  /// An assignment to a part of the element, such as `list[0].title = "Ship"`, begins with the element that the
+  /// transaction of this thread has at the offset, if there is one.
   @inlinable
   public subscript(index: Int) -> Element {
     get { snapshot[index] }
     set { list.edit { $0[index] = newValue } }
+    _modify {
+      var element = list.editedElement(at: index)
+      // Also if the caller throws an error.
+      defer { list.edit { $0[index] = element } }
+      yield &element
+    }
   }
 }

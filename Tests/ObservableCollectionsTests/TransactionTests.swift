@@ -205,6 +205,31 @@ import Testing
     #expect(one.revision == 1)
   }
 
+  @Test func `an assignment to a part of an element begins with the edited element`() {
+    let list = ArrayDataSource([TestElement(1, 0), TestElement(2, 0)])
+    func fail(_ element: inout TestElement) throws {
+      element.content += 100
+      throw Refusal()
+    }
+    list.transaction { draft in
+      list[0].content = 5
+      list[0].content += 1
+      #expect(draft[0].content == 6 && list[0].content == 0)
+      draft.move(from: 1, to: 0)
+      list[0].content = 7
+      #expect(throws: Refusal()) { try fail(&list[1]) }
+    }
+    #expect(Array(list.snapshot) == [TestElement(2, 7), TestElement(1, 106)])
+    withTransaction {
+      list[0].content += 1
+      list.remove(at: 0)
+      list[0].content += 1
+    }
+    #expect(Array(list.snapshot) == [TestElement(1, 107)])
+    list[0].content += 1
+    #expect(list[0] == TestElement(1, 108) && list.revision == 3)
+  }
+
   @Test func `a body that throws changes neither collection`() {
     let recorders = [RecordingObserver(one), RecordingObserver(other)]
     #expect(throws: Refusal()) {
