@@ -32,9 +32,7 @@ final class LiveView {
     let list = TerminalListView(shown, columns: model.columns) { [weak self] _ in self?.draw() }
     list.onEvent = { [weak self] event in self?.show(event) }
     self.list = list
-    refusals = container.pendingChange.observe(on: .mainActor) { [weak self] pending in
-      MainActor.assumeIsolated { self?.show(pending) }
-    }
+    refusals = container.pendingChange.observeOnMainActor { [weak self] in self?.show($0) }
 
     let editing = Task { await edit() }
     for await input in screen.inputs {

@@ -145,6 +145,38 @@ private struct Latest: Mergeable {
     withExtendedLifetime(observation) {}
   }
 
+  @Test func `signals and properties are observed on the main actor`() async {
+    let property = Property(1)
+    let (values, feed) = AsyncStream<String>.makeStream()
+    @MainActor func receive(_ name: String, _ value: Int) { feed.yield("\(name) \(value)") }
+    let observations = [
+      property.observeOnMainActor(policy: .everything) { receive("property", $0) },
+      property.readOnly.observeOnMainActor { receive("view", $0) },
+      property.projection(\.self).observeOnMainActor { receive("projection", $0) },
+      property.signal.map { $0 * 10 }.observeOnMainActor { receive("signal", $0) },
+    ]
+    property.value = 2
+    var missing: Set = ["property 1", "property 2", "view 2", "projection 2", "signal 20"]
+    for await value in values {
+      missing.remove(value)
+      if missing.isEmpty { break }
+    }
+    withExtendedLifetime(observations) {}
+  }
+
+  @Test func `an observation on the main actor keeps its property`() {
+    weak var observed: Property<Int>?
+    let observation: Disposable
+    do {
+      let property = Property(1)
+      observed = property
+      observation = property.observeOnMainActor { _ in }
+    }
+    #expect(observed != nil)
+    observation.dispose()
+    #expect(observed == nil)
+  }
+
   @Test func `settled waits until pending values are delivered`() async {
     let (log, work) = (Log<Int>(), work)
     let mailbox = Mailbox<Latest>(

@@ -141,6 +141,22 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
   ) -> Disposable {
     signal.node.observe(on: scheduler, policy: policy, keeping: self, handler)
   }
+
+  /// Observes the property on the main actor.
+  ///
+  /// The observer receives the current value, and then each new value.
+  ///
+  /// - Parameters:
+  ///   - policy: How to buffer values for the observer. The default keeps only the latest value.
+  ///   - handler: The observer.
+  /// - Returns: A handle that keeps the observation, and this property, alive.
+  public func observeOnMainActor(
+    policy: DeliveryPolicy = .coalesce, _ handler: @escaping @MainActor @Sendable (Value) -> Void
+  ) -> Disposable {
+    observe(on: .mainActor, policy: policy) { value in
+      MainActor.assumeIsolated { handler(value) }
+    }
+  }
 }
 
 extension Property: TransactionParticipant {

@@ -112,6 +112,22 @@ public final class SignalInput<Value: Sendable>: SignalSource {
 }
 
 extension SignalSource {
+  /// Observes the values on the main actor.
+  ///
+  ///     let observation = title.observeOnMainActor { label.text = $0 }
+  ///
+  /// - Parameters:
+  ///   - policy: How to buffer values for the observer. The default keeps only the latest value.
+  ///   - handler: The observer.
+  /// - Returns: A handle that keeps the observation, and the signal, alive.
+  public func observeOnMainActor(
+    policy: DeliveryPolicy = .coalesce, _ handler: @escaping @MainActor @Sendable (Value) -> Void
+  ) -> Disposable {
+    signal.observe(on: .mainActor, policy: policy) { value in
+      MainActor.assumeIsolated { handler(value) }
+    }
+  }
+
   /// Returns the values as an asynchronous sequence, which ends with the signal.
   ///
   ///     for await name in names.values() { … }
