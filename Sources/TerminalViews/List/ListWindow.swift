@@ -17,6 +17,8 @@ struct ListWindow: Sendable, Hashable {
   /// A Boolean value that indicates whether the offsets follow their elements, because a row was
   /// chosen.
   var isRowChosen = false
+  /// A Boolean value that indicates whether the first row stays visible if the selected row fits.
+  var staysAtTop = false
 
   /// The offsets of the visible rows.
   var visible: Range<Int> { top..<min(count, top + height) }
@@ -48,12 +50,14 @@ struct ListWindow: Sendable, Hashable {
     }
     let anchor = selection.flatMap { visible.contains($0) ? $0 : nil } ?? top
     let line = anchor - top
+    let isAtTop = staysAtTop && top == 0
     let newAnchor = map.nearest(to: anchor, count: count)
     selection = selection.flatMap { map.nearest(to: $0, count: count) }
     count = newCount
     if selection == nil { selection = 0 }
-    top = (newAnchor ?? 0) - line
+    top = isAtTop ? 0 : (newAnchor ?? 0) - line
     clamp()
+    if isAtTop { reveal() }
   }
 
   /// Chooses a row and scrolls to it.

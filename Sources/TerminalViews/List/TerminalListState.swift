@@ -113,6 +113,18 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
     }
   }
 
+  /// A Boolean value that indicates whether the first row stays visible if the selected row fits on
+  /// the screen with it.
+  ///
+  /// By default, the selected row stays on its line, and rows that are inserted above it hide the
+  /// first row. If the value is `true` and the first row is visible, a change moves the selected row
+  /// on the screen instead. The list scrolls only as far as the selected row needs to stay visible.
+  /// This is useful for a ranking, for example of processes.
+  public var staysAtTop: Bool {
+    get { window.staysAtTop }
+    set { window.staysAtTop = newValue }
+  }
+
   /// The offsets of the visible rows.
   public var visibleRows: Range<Int> { window.visible }
 

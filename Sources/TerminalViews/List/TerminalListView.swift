@@ -155,6 +155,13 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
     set { state.keepsSelectedRow = newValue }
   }
 
+  /// A Boolean value that indicates whether the first row stays visible if the selected row fits on
+  /// the screen with it, as ``TerminalListState/staysAtTop`` describes.
+  public var staysAtTop: Bool {
+    get { state.staysAtTop }
+    set { state.staysAtTop = newValue }
+  }
+
   /// The position in the list, as text for a status line: `row 12 of 345, 5 above, 320 below`.
   public var position: String { state.position }
 

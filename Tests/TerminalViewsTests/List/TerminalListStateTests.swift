@@ -147,6 +147,37 @@ import Testing
     #expect(!list.state.keepsSelectedRow && list.state.visibleRows == 0..<5)
   }
 
+  @Test func `the first row stays visible if the selected row fits`() {
+    let list = Follower(elements(0..<20))
+    list.state.staysAtTop = true
+    list.state.select(3)
+    list.edit { $0.insert(100, at: 0) }
+    #expect(list.state.selection == 4 && list.state.visibleRows == 0..<5)
+    // The selected row needs the last line.
+    list.edit { $0.insert(101, at: 0) }
+    #expect(list.state.selection == 5 && list.state.visibleRows == 1..<6)
+    list.edit { $0.insert(102, at: 0) }
+    #expect(list.state.selection == 6 && list.state.visibleRows == 2..<7)
+    list.edit { $0.removeSubrange(0..<2) }
+    #expect(list.state.selection == 4 && list.state.visibleRows == 0..<5)
+    list.edit { $0.move(from: 4, to: 10) }
+    #expect(list.state.selection == 10 && list.state.visibleRows == 6..<11)
+    list.edit { $0.move(from: 10, to: 2) }
+    #expect(list.state.selection == 2 && list.state.visibleRows == 0..<5)
+    list.edit { $0.replace(with: list.source.snapshot.reversed()) }
+    #expect(list.state.selection == 18 && list.state.visibleRows == 14..<19)
+    #expect(list.state.selectedElement?.id == 3)
+  }
+
+  @Test func `the first row stays visible if the screen had no room for rows`() {
+    let list = Follower(elements(0..<20), rows: 0)
+    list.state.staysAtTop = true
+    list.state.select(3)
+    list.edit { $0.insert(100, at: 0) }
+    list.state.resize(to: TerminalSize(rows: 7, columns: 20))
+    #expect(list.state.selection == 4 && list.state.visibleRows == 0..<5)
+  }
+
   @Test func `a list that is filled again stays at its top`() {
     let list = Follower(elements(0..<20))
     list.state.select(7)
