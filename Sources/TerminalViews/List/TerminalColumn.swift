@@ -14,7 +14,8 @@ public struct TerminalColumn<Element>: Sendable {
   public var isPinned: Bool
   /// A closure that returns the text of an element. The list converts the text to printable text.
   public var text: @Sendable (Element) -> String
-  /// A closure that returns the style of an element's text.
+  /// A closure that returns the style of an element's text. Its foreground color replaces the color
+  /// of a mark.
   public var style: @Sendable (Element) -> TerminalStyle
 
   /// Creates a column.
@@ -26,7 +27,7 @@ public struct TerminalColumn<Element>: Sendable {
   ///   - isPinned: A Boolean value that indicates whether the column stays at the left edge when the
   ///     user has scrolled past it, for example because it identifies the rows.
   ///   - style: A closure that returns the style of an element's text. By default, the text is
-  ///     plain.
+  ///     plain. A foreground color replaces the color of a mark.
   ///   - text: A closure that returns the text of an element. It is called for the visible
   ///     elements.
   public init(

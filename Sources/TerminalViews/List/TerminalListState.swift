@@ -381,7 +381,7 @@ extension TerminalListState {
     } else {
       append(to: &line, widths) { column in
         var style = column.style(element)
-        style.foreground = mark?.color ?? style.foreground
+        style.foreground = style.foreground ?? mark?.color
         return (visiblePart(of: column.text(element)), style)
       }
     }

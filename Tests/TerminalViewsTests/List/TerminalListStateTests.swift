@@ -339,6 +339,26 @@ import Testing
     #expect(list.state.nextMarkEnd == nil)
   }
 
+  @Test func `the color of a column replaces the color of a mark`() {
+    let list = Follower(elements(0..<4))
+    list.state.columns = [
+      TerminalColumn("Key", style: { _ in TerminalStyle(foreground: .red, isBold: true) }) {
+        "k\($0.id)"
+      },
+      TerminalColumn("Content", style: { _ in TerminalStyle(isFaint: true) }) {
+        "c\($0.content)"
+      },
+    ]
+    list.edit { $0.update(at: 1) { $0.content = 5 } }
+    let spans = list.state.frame().lines[2].spans
+    func style(_ text: String) -> TerminalStyle? {
+      spans.first { $0.text.contains(text) }?.style
+    }
+    #expect(style("~") == TerminalStyle(foreground: .yellow))
+    #expect(style("k1") == TerminalStyle(foreground: .red, isBold: true))
+    #expect(style("c5") == TerminalStyle(foreground: .yellow, isFaint: true))
+  }
+
   @Test func `a very large change marks only rows near the visible ones`() {
     let list = Follower(elements(0..<10))
     list.edit { $0.insert(contentsOf: self.elements(100..<20_000), at: 1) }
