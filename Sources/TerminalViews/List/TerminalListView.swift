@@ -1,5 +1,6 @@
 public import Diffing
 public import ObservableCollections
+import Observation
 public import ReactiveSignals
 import SwappablePrimitives
 
@@ -18,6 +19,9 @@ import SwappablePrimitives
 /// The list is drawn at most `framesPerSecond` times a second. All changes between two frames are
 /// merged into one change, and pending changes take no more memory than the contents. While nothing
 /// changes, no code runs. After an input of the user, the caller draws the list.
+///
+/// The closure may read other properties, lists and `@Observable` objects. When one of them changes,
+/// the list is drawn again.
 @MainActor
 public final class TerminalListView<Element: Differentiable & Sendable> {
   /// The state of the list.
@@ -30,8 +34,17 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   private let clock: AnyClock
   private var pacer: FramePacer?
   private var observations: [Disposable] = []
+  /// A value that each frame reads. Its change ends the tracking of the latest frame.
+  private let trackedFrame = TrackedContents()
+  /// The number of frames that were drawn.
+  private var frameNumber = 0
 
   /// Creates a list that follows a data source until you release the list.
+  ///
+  /// The list tracks what `draw` reads: the `value` of a property, the contents or the status of a
+  /// data source, and the properties of an `@Observable` object. A change of one of them requests a
+  /// frame, which is drawn after the frame interval at the latest. If another thread changes a value
+  /// while `draw` runs, the change may be missed until the next frame.
   ///
   /// - Parameters:
   ///   - source: The source of the elements.
@@ -53,7 +66,7 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
     let pacer = FramePacer(framesPerSecond: framesPerSecond, clock: self.clock) { [weak self] in
       guard let self else { return }
       expireMarks()
-      draw(self)
+      tracking { draw(self) }
     }
     self.pacer = pacer
     let scheduler = Scheduler { [weak pacer] work in
@@ -68,6 +81,10 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
       MainActor.assumeIsolated { self?.status = status }
     }
     observations = [contents, statuses]
+  }
+
+  deinit {
+    trackedFrame.mutate {}
   }
 
   /// Returns the frame to show on the whole screen.
@@ -188,6 +205,24 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
     onEvent?(event)
   }
 
+  /// Draws a frame, and requests another one when a value that this frame reads has changed.
+  private func tracking(_ draw: () -> Void) {
+    frameNumber += 1
+    let number = frameNumber
+    // The framework tracks a value until it changes. Without this change, a value that stays the
+    // same would be tracked once more for each frame.
+    trackedFrame.mutate {}
+    withObservationTracking {
+      trackedFrame.access()
+      draw()
+    } onChange: { [weak self] in
+      Task { @MainActor in
+        // A later frame has read the new value.
+        if let self, self.frameNumber == number { self.pacer?.requestLater() }
+      }
+    }
+  }
+
   private func expireMarks() {
     state.expireMarks(at: clock.now.offset)
     if let end = state.nextMarkEnd { pacer?.request(at: end) }
@@ -238,6 +273,14 @@ final class FramePacer {
   func request(at time: Duration) {
     let now = clock.now.offset
     request(at: max(now, time, lastFrame.map { $0 + interval } ?? now), now)
+  }
+
+  /// Requests a drawing after the frame interval.
+  ///
+  /// A list that has changed reports reads before it calls its observers, perhaps on another thread.
+  /// Its event arrives during the interval, and both are drawn together.
+  func requestLater() {
+    request(at: clock.now.offset + interval)
   }
 
   private func request(at due: Duration, _ now: Duration) {

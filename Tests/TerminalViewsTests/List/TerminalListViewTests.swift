@@ -2,6 +2,7 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import Observation
+import ReactiveSignals
 import SwappableSources
 import TerminalViews
 import TestSupport
@@ -15,6 +16,10 @@ import Testing
   @MainActor private final class Screen {
     var frames: [TerminalFrame] = []
     var eventCount = 0
+    /// The last line of the latest frame, without the spaces at its end.
+    var status: String? {
+      (frames.last?.lines.last?.text.split(separator: " ")).map { $0.joined(separator: " ") }
+    }
     private var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
     func show(_ frame: TerminalFrame) {
@@ -31,12 +36,13 @@ import Testing
   }
 
   private func makeList(
-    _ source: some DataSource<TestElement>, on screen: Screen, framesPerSecond: Int = 10
+    _ source: some DataSource<TestElement>, on screen: Screen, framesPerSecond: Int = 10,
+    status: @escaping @MainActor () -> String = { "" }
   ) -> TerminalListView<TestElement> {
     let list = TerminalListView(
       source, columns: [TerminalColumn("Key") { "\($0.id)" }], framesPerSecond: framesPerSecond,
       clock: clock
-    ) { list in screen.show(list.frame(for: Self.size)) }
+    ) { list in screen.show(list.frame(for: Self.size, status: TerminalLine(status()))) }
     list.onEvent = { _ in screen.eventCount += 1 }
     return list
   }
@@ -120,6 +126,100 @@ import Testing
     source.setStatus(.failed(SourceError(code: "test", message: "no")))
     await screen.wait(forFrames: 2)
     #expect(list.status.error?.message == "no")
+  }
+
+  // MARK: What the closure reads
+
+  /// Lets the main actor run the tasks that are ready.
+  private func settle() async {
+    for _ in 0..<10 { await Task.yield() }
+  }
+
+  @Test func `a change of a property that the closure reads is drawn once`() async throws {
+    let (message, unread) = (Property("first"), Property(0))
+    let screen = Screen()
+    let list = makeList(ArrayDataSource([TestElement(0)]), on: screen) { message.value }
+    await screen.wait(forFrames: 1)
+    #expect(screen.status == "first")
+    clock.advance(by: .seconds(1))
+    unread.value = 1
+    await settle()
+    #expect(screen.frames.count == 1 && clock.sleeperCount == 0)
+    for text in ["second", "third"] { message.value = text }
+    try await clock.waitForSleepers(1)
+    clock.advance(by: .milliseconds(100))
+    await screen.wait(forFrames: 2)
+    #expect(screen.status == "third")
+    await settle()
+    #expect(screen.frames.count == 2 && clock.sleeperCount == 0)
+    // Each frame tracks what it reads.
+    message.value = "fourth"
+    try await clock.waitForSleepers(1)
+    clock.advance(by: .milliseconds(100))
+    await screen.wait(forFrames: 3)
+    #expect(screen.status == "fourth")
+    withExtendedLifetime(list) {}
+  }
+
+  @Test func `a change of another list that the closure reads is drawn`() async throws {
+    let other = ArrayDataSource<TestElement>()
+    let screen = Screen()
+    let list = makeList(ArrayDataSource([TestElement(0)]), on: screen) { "\(other.count)" }
+    await screen.wait(forFrames: 1)
+    #expect(screen.status == "0")
+    other.append(TestElement(1))
+    try await clock.waitForSleepers(1)
+    clock.advance(by: .milliseconds(100))
+    await screen.wait(forFrames: 2)
+    #expect(screen.status == "1" && screen.eventCount == 1)
+    withExtendedLifetime(list) {}
+  }
+
+  @Test func `a change of the shown list is drawn once if the closure reads the list`() async {
+    let source = ArrayDataSource([TestElement(0)])
+    let (screen, events) = (Screen(), Property(0))
+    let list = makeList(source, on: screen) { "\(source.count) \(events.value)" }
+    list.markDuration = .zero
+    list.onEvent = { _ in events.value += 1 }
+    await screen.wait(forFrames: 1)
+    clock.advance(by: .seconds(1))
+    source.append(TestElement(1))
+    await screen.wait(forFrames: 2)
+    #expect(screen.status == "2 2" && list.state.contents.count == 2)
+    await settle()
+    #expect(screen.frames.count == 2 && clock.sleeperCount == 0)
+  }
+
+  @Test func `an event is drawn together with an earlier change of a property`() async throws {
+    let (source, message) = (ArrayDataSource([TestElement(0)]), Property("first"))
+    let screen = Screen()
+    let list = makeList(source, on: screen) { message.value }
+    list.markDuration = .zero
+    await screen.wait(forFrames: 1)
+    clock.advance(by: .seconds(1))
+    message.value = "second"
+    try await clock.waitForSleepers(1)
+    source.append(TestElement(1))
+    await screen.wait(forFrames: 2)
+    #expect(screen.status == "second" && list.state.contents.count == 2)
+    await settle()
+    #expect(screen.frames.count == 2 && clock.sleeperCount == 0)
+  }
+
+  @Test func `a released list is not drawn when a property changes`() async {
+    let message = Property("first")
+    let screen = Screen()
+    weak var released: TerminalListView<TestElement>?
+    do {
+      let list = makeList(ArrayDataSource([TestElement(0)]), on: screen) { message.value }
+      released = list
+      await screen.wait(forFrames: 1)
+      withExtendedLifetime(list) {}
+    }
+    #expect(released == nil)
+    message.value = "second"
+    await settle()
+    #expect(screen.frames.count == 1 && clock.sleeperCount == 0)
   }
 
   @Test func `a list draws a part of the screen and handles keys`() async {
