@@ -12,7 +12,7 @@ import Testing
 @Suite(.tags(.system), .timeLimit(.minutes(10))) struct TerminalListsGuideTests {
   @Test func `the program in the guide is the program of the test helper`() throws {
     let guide = try Guide("TerminalLists")
-    #expect(guide.code.count == 6)
+    #expect(guide.code.count == 7)
     let file = try Guide.package().appendingPathComponent("Tests/TestHelper/TodosCommand.swift")
     let code = try String(contentsOf: file, encoding: .utf8)
     let missing = try Set(guide.paragraphs(missingIn: file.path))
@@ -28,21 +28,35 @@ import Testing
     var title: String
   }
 
-  @Test @MainActor func `a search and a swap show the expected rows`() {
+  /// A screen that records its frames.
+  @MainActor private final class Screen {
+    let size = TerminalSize(rows: 8, columns: 40)
+    let (frames, recorder) = AsyncStream<TerminalFrame>.makeStream()
+
+    func show(_ frame: TerminalFrame) { recorder.yield(frame) }
+  }
+
+  @Test @MainActor func `a search and a swap show the expected rows`() async {
+    let (screen, columns) = (Screen(), Self.columns)
     let draft = ArrayDataSource([Todo(id: 1, title: "Write"), Todo(id: 2, title: "Test")])
     let file = ArrayDataSource([Todo(id: 2, title: "Test"), Todo(id: 3, title: "Rest")])
     let source = SwappableContainer<Todo>(draft)
-    let text = Property("")
-    // The list shows this filter.
+    let (text, isSearching) = (Property(""), Property(false))
     let found = source.filter(by: text) { $1.isEmpty || $0.title.contains($1) }
+    let list = TerminalListView(found, columns: columns) { list in
+      let search = isSearching.value ? TerminalLine("/" + text.value) : nil
+      screen.show(list.frame(for: screen.size, status: search, cursorColumn: search?.width))
+    }
 
-    let list = TerminalListView(found, columns: [TerminalColumn("Title") { $0.title }]) { _ in }
     @MainActor func press(_ key: TerminalKey) {
       switch key {
+      case .character("/") where !isSearching.value: isSearching.value = true
+      case .character(let letter) where isSearching.value: text.value.append(letter)
+      case .backspace where isSearching.value: text.value = String(text.value.dropLast())
+      case .enter: isSearching.value = false
+      case .escape: (text.value, isSearching.value) = ("", false)
       case .function(1): source.swap(to: draft)
       case .function(2): source.swap(to: file)
-      case .character(let letter): text.value.append(letter)
-      case .backspace: text.value = String(text.value.dropLast())
       default: list.press(key)
       }
     }
@@ -51,13 +65,23 @@ import Testing
       press(key)
       return found.snapshot.map(\.title)
     }
+    #expect(titles(after: .character("s")) == ["Write", "Test"])
+    #expect(titles(after: .character("/")) == ["Write", "Test"])
     #expect(titles(after: .character("s")) == ["Test"])
+    for await frame in screen.frames where frame.cursor != nil {
+      #expect(frame.cursor?.row == 7 && frame.cursor?.column == 2)
+      #expect(frame.lines.last?.text.hasPrefix("/s ") == true)
+      break
+    }
     #expect(titles(after: .function(2)) == ["Test", "Rest"])
     #expect(titles(after: .character("x")) == [])
     #expect(titles(after: .backspace) == ["Test", "Rest"])
     #expect(titles(after: .down) == ["Test", "Rest"])
     #expect(titles(after: .function(1)) == ["Test"])
-    #expect(titles(after: .backspace) == ["Write", "Test"])
+    #expect(titles(after: .enter) == ["Test"])
+    #expect(titles(after: .backspace) == ["Test"])
+    #expect(titles(after: .escape) == ["Write", "Test"])
+    withExtendedLifetime(list) {}
   }
 
   @Test func `sections are shown with headers`() throws {
@@ -95,14 +119,24 @@ import Testing
 
   /// This code of the guide is compiled but not run, because it needs a terminal.
   @MainActor private func showMessages(
-    _ found: LiveCollection<Todo>, _ columns: [TerminalColumn<Todo>], _ screen: TerminalScreen
+    _ todos: ArrayDataSource<Todo>, _ found: LiveCollection<Todo>,
+    _ columns: [TerminalColumn<Todo>], _ screen: TerminalScreen
   ) {
     let message = Property("q quits")
-    let searching = TerminalListView(found, columns: columns) { list in
-      screen.show(list.frame(for: screen.size, status: TerminalLine(message.value)))
+    let list = TerminalListView(todos, columns: columns) { list in
+      let status = "\(message.value), \(list.position), \(found.count) found"
+      screen.show(list.frame(for: screen.size, status: TerminalLine(status)))
     }
     message.value = "1 task was added"
-    searching.setNeedsDisplay()
+    withExtendedLifetime(list) {}
+  }
+
+  @Test func `a column has a color for some elements`() {
+    let title = TerminalColumn<Todo>(
+      "Title", style: { TerminalStyle(foreground: $0.title.hasSuffix("!") ? .red : nil) }
+    ) { $0.title }
+    #expect(title.style(Todo(id: 1, title: "Write!")).foreground == .red)
+    #expect(title.style(Todo(id: 1, title: "Write")) == .plain)
   }
 
   @Test func `plain lines replace frames if the output is not a terminal`() async throws {
