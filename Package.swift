@@ -249,8 +249,8 @@ let package = Package(
       "HTTPSourcesTests",
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "SwappableSources", "FileSources", "RemoteSources", "HTTPSources", "DataSourceTesting",
-        "TestSupport",
+        "SwappableSources", "FileSources", "RemoteSources", "HTTPSources", "TerminalViews",
+        "DataSourceTesting", "TestSupport",
       ]),
     tests(
       "SynchronizersTests",

@@ -1,7 +1,8 @@
 import Foundation
 
-let url = URL(fileURLWithPath: "/todos/events")
 let key = ""
 func newKey() async throws -> String { "" }
 // After the page:
-withExtendedLifetime((renewed, observation, statuses)) {}
+// The text has: RemoteDataSource<Todo>(.http(url), longestPause: .seconds(2))
+let eager = RemoteDataSource<Todo>(.http(url), longestPause: .seconds(2))
+withExtendedLifetime((renewed, observation, statuses, eager)) {}

@@ -155,8 +155,9 @@ extension DataSource {
 
   /// Observes the status: the current status first, and then each step.
   ///
-  /// If a commit has a change and a status step, immediate observers of the contents receive the change
-  /// first.
+  /// This method starts an idle source. If a commit has a change and a status step, immediate observers of
+  /// the contents receive the change first. The change can also be a later commit: after an interruption, a
+  /// remote list is `loaded` before it receives the missed change.
   ///
   /// - Parameters:
   ///   - scheduler: Where to call the observer. The default, `.immediate`, calls it on the thread that edits.
@@ -309,7 +310,8 @@ extension DataSource {
 
   /// Returns the statuses as an asynchronous sequence.
   ///
-  /// The current status comes first, and then the latest status after each step.
+  /// The current status comes first, and then the latest status after each step. An iteration starts an idle
+  /// source.
   ///
   ///     for await status in source.statuses() { … }
   ///

@@ -6,7 +6,7 @@ public struct SourceStatus: Sendable, Hashable {
     case idle
     /// The source reads for the first time. It is empty until it has loaded.
     case loading
-    /// The contents are up to date.
+    /// The source has loaded, and it reports no error. A change can still be on its way.
     case loaded
     /// The source could not read. It keeps the last good contents and tries again.
     case failed(SourceError)
@@ -29,7 +29,7 @@ public struct SourceStatus: Sendable, Hashable {
   public static let idle = SourceStatus(.idle)
   /// The status of a source that reads for the first time.
   public static let loading = SourceStatus(.loading)
-  /// The status of a source whose contents are up to date.
+  /// The status of a source that has loaded, and that reports no error.
   public static let loaded = SourceStatus(.loaded)
 
   /// Returns the status of a source that could not read.

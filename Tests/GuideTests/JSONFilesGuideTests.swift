@@ -14,7 +14,7 @@ import Testing
 
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("JSONFiles")
-    #expect(guide.code.count == 3)
+    #expect(guide.code.count == 4)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -68,6 +68,27 @@ import Testing
     program.cancel()
     try await program.value
     #expect(lines() == guide.output)
+  }
+
+  func rename(_ id: Int, to name: String, in file: URL) throws {
+    var people = try JSONDecoder().decode([Person].self, from: Data(contentsOf: file))
+    guard let offset = people.firstIndex(where: { $0.id == id }) else { return }
+    people[offset].name = name
+    try JSONEncoder().encode(people).write(to: file, options: .atomic)
+  }
+
+  @Test func `an edit begins with the file, and leaves a malformed one`() async throws {
+    let directory = try TemporaryDirectory()
+    let file = URL(fileURLWithPath: directory("people.json"))
+    try Data(#"[{"id": 1, "name": "Ada"}, {"id": 2, "name": "Grace"}]"#.utf8).write(to: file)
+    try rename(2, to: "Grace H.", in: file)
+    try rename(3, to: "Nobody", in: file)
+    let people = JSONFileDataSource<Person>(path: file.path)
+    #expect(try await people.loaded().map(\.name) == ["Ada", "Grace H."])
+    let malformed = Data(#"[{"id": 1,"#.utf8)
+    try malformed.write(to: file)
+    #expect(throws: (any Error).self) { try rename(1, to: "Ada L.", in: file) }
+    #expect(try Data(contentsOf: file) == malformed)
   }
 
   @Test func `sources of files are idle when they are created`() {

@@ -287,6 +287,42 @@ import Testing
       record.statuses.last?.error?.message.contains("has sent nothing for 45.0 seconds") == true)
   }
 
+  @Test(arguments: [Duration.milliseconds(100), .milliseconds(250), .seconds(15)])
+  func `pauses grow to the longest one`(longest: Duration) async throws {
+    let clock = ManualClock()
+    let transport = ScriptedTransport([])
+    let remote = RemoteDataSource<Item>(transport, longestPause: longest, clock: clock)
+    remote.start()
+    var pause = Duration.zero
+    for attempt in 1...10 {
+      try await wait(for: "the pause after attempt \(attempt)") {
+        guard transport.tokens.value.count == attempt, let next = clock.nextDeadline else {
+          return false
+        }
+        pause = clock.now.duration(to: next)
+        // While the source is connected, the clock waits for a silence of 45 seconds.
+        return pause < .seconds(45)
+      }
+      #expect(pause <= longest)
+      clock.advanceToNextDeadline()
+    }
+    // A pause is shortened by up to a half, at random.
+    #expect(pause >= longest / 2)
+    withExtendedLifetime(remote) {}
+  }
+
+  @Test func `by default, pauses grow to 15 seconds`() {
+    let timing = RemoteTiming()
+    #expect(timing.backoff.longest == .seconds(15))
+    #expect(RemoteTiming(longestPause: .seconds(15)).backoff == timing.backoff)
+  }
+
+  @Test func `a longest pause of less than 100 milliseconds traps`() async {
+    await #expect(processExitsWith: .failure) {
+      _ = RemoteDataSource<Item>(ScriptedTransport([]), longestPause: .milliseconds(99))
+    }
+  }
+
   @Test func `a released source ends its connection`() async throws {
     let directory = try TemporaryDirectory()
     let feed = Feed(ArrayDataSource([Item(1)]))

@@ -13,7 +13,8 @@ import SwappablePrimitives
 ///
 /// If the connection breaks, the contents stay, and the status is `failed`. The source connects again after a short
 /// pause, which grows with each failure. When it has connected, observers receive at most one change with all that
-/// happened meanwhile, and the status is that of the source on the server.
+/// happened meanwhile, and the status is the status of the source on the server. It can arrive before the change, so a
+/// list that is `loaded` can lack the missed changes for a moment.
 public final class RemoteDataSource<Element: Differentiable & Sendable>: DataSource {
   public let collection: LiveCollection<Element>
   private let reader: RemoteReader<Element>
@@ -39,16 +40,19 @@ extension RemoteDataSource where Element: Decodable {
   ///
   /// - Parameters:
   ///   - transport: The connection to the list.
+  ///   - longestPause: The longest pause between two attempts to connect, at least 100 milliseconds. If the server asks
+  ///     for a pause, the source waits for that time, too.
   ///   - clock: The clock that measures pauses.
   ///   - configure: A closure that configures a decoder. Several decoders work at the same time,
   ///     and the closure is called for each.
   public convenience init(
-    _ transport: some RemoteTransport, clock: some Clock<Duration> = ContinuousClock(),
+    _ transport: some RemoteTransport, longestPause: Duration = .seconds(15),
+    clock: some Clock<Duration> = ContinuousClock(),
     configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
   ) {
     self.init(
       transport, key: nil, decoding: ElementDecoding(configuring: configure),
-      timing: RemoteTiming(), clock: AnyClock(clock))
+      timing: RemoteTiming(longestPause: longestPause), clock: AnyClock(clock))
   }
 }
 
@@ -57,15 +61,17 @@ extension RemoteDataSource where Element == JSONElement {
   ///
   /// - Parameters:
   ///   - transport: The connection to the list.
-  ///   - key: The name of the member that identifies an element. By default, it is the one that the server names.
+  ///   - key: The name of the member that identifies an element. By default, the server names it.
+  ///   - longestPause: The longest pause between two attempts to connect, at least 100 milliseconds. If the server asks
+  ///     for a pause, the source waits for that time, too.
   ///   - clock: The clock that measures pauses.
   public convenience init(
-    _ transport: some RemoteTransport, key: String? = nil,
+    _ transport: some RemoteTransport, key: String? = nil, longestPause: Duration = .seconds(15),
     clock: some Clock<Duration> = ContinuousClock()
   ) {
     self.init(
-      transport, key: key, decoding: ElementDecoding(), timing: RemoteTiming(),
-      clock: AnyClock(clock))
+      transport, key: key, decoding: ElementDecoding(),
+      timing: RemoteTiming(longestPause: longestPause), clock: AnyClock(clock))
   }
 }
 
@@ -77,4 +83,14 @@ struct RemoteTiming: Sendable {
   var silence = Duration.seconds(45)
   /// The maximum number of bytes of a line.
   var lineLimit = 1 << 30
+}
+
+extension RemoteTiming {
+  /// Creates the usual pauses and limits, with another longest pause.
+  init(longestPause: Duration) {
+    let first = RemoteTiming().backoff.first
+    precondition(
+      longestPause >= first, "longestPause must be at least \(first), but is \(longestPause)")
+    self.init(backoff: Backoff(first: first, longest: longestPause, jitter: 0.5))
+  }
 }
