@@ -94,11 +94,13 @@ struct DataSourceCheck<Source: DataSource>: Sendable {
         "before it has loaded, the source has revision \(before.revision) and the contents "
           + Contents.text(before.snapshot))
     }
+    let opening = StartWatch(starting: source)
     let first = RecordingObserver(source, seed: seed)
     try first.check()
     let statuses = StatusWatch(source, behind: first)
     let order = OrderWatch(source)
     try await load(source, first, statuses)
+    if let fault = opening.fault { throw violation(fault.rule, fault.message) }
 
     var immediate = [first]
     var scheduled: [RecordingObserver<Element>] = []
