@@ -73,7 +73,10 @@ import Testing
           return source
         },
         mutate: { source, random in source.write(random.below(9)) },
-        expected: { $0.truth.withLock { $0 } },
+        expected: { source in
+          source.loadIfIdle()
+          return source.truth.withLock { $0 }
+        },
         spoil: { $0.spoil() }, repair: { $0.repair() })
       return nil
     } catch {
@@ -91,6 +94,10 @@ import Testing
 
   @Test func `a source that never loads breaks E7`() async {
     #expect(await rule(.neverLoads) == "E7")
+  }
+
+  @Test func `a source that stays idle until it has loaded breaks E7`() async {
+    #expect(await rule(.staysIdle) == "E7")
   }
 
   @Test func `a source that has the expected contents with an error breaks E6`() async {
@@ -139,7 +146,7 @@ import Testing
 private final class Faulty: DataSource {
   enum Fault {
     case none, missesChanges, isFullTooEarly, neverLoads, complains, emptiesItself, hidesFailure
-    case failsAtOnce
+    case failsAtOnce, staysIdle
   }
 
   let truth = Locked<[TestElement]>([1, 2, 3])
@@ -163,9 +170,15 @@ private final class Faulty: DataSource {
     guard isFirst else { return }
     switch fault {
     case .neverLoads: contents.setStatus(.loading)
+    case .staysIdle: break
     case .failsAtOnce: contents.setStatus(.failed(error))
     default: publish()
     }
+  }
+
+  /// Loads a source that `start()` has left idle.
+  func loadIfIdle() {
+    if fault == .staysIdle, contents.revision == 0 { publish() }
   }
 
   func write(_ id: Int) {

@@ -60,6 +60,15 @@ import Testing
     #expect(violation(forgets: true)?.rule == "O1" && violation(forgets: false) == nil)
   }
 
+  @Test func `an operator over a list and a property that ignores the property breaks O1`() throws {
+    let prefix: @Sendable ([TestElement], Int) -> [TestElement] = { Array($0.prefix($1)) }
+    try checkOperator({ list, length in list.prefix(length) }, is: prefix)
+    let violation = #expect(throws: ContractError.self) {
+      try checkOperator({ list, length in list.prefix(length.value) }, is: prefix)
+    }
+    #expect(violation?.rule == "O1" && violation?.seed != nil)
+  }
+
   @Test func `deleting and inserting in two steps breaks O2`() {
     #expect(violation { Rebuilt($0).collection }?.rule == "O2")
   }

@@ -110,6 +110,29 @@ struct ConvertedOrders: CollectionOperator {
   }
 }
 
+struct EveryNth<Element: Differentiable & Sendable>: CollectionOperator {
+  let list: CollectionInput<Element>
+  let n: PropertyInput<Int>
+
+  func start(_ output: CollectionDraft<Element>) {
+    let (contents, n) = (list.snapshot, max(1, n.value))
+    output.replace(with: stride(from: n - 1, to: contents.count, by: n).map { contents[$0] })
+  }
+
+  func update(_ output: CollectionDraft<Element>) { start(output) }
+}
+
+extension DataSource {
+  /// Derives a collection of every n-th element. An n below 1 counts as 1.
+  ///
+  /// - Complexity: O(m) for each change of a list of m elements.
+  func everyNth(_ n: some PropertySource<Int>) -> LiveCollection<Element> {
+    LiveCollection { inputs in
+      EveryNth(list: inputs.collection(self), n: inputs.property(n))
+    }
+  }
+}
+
 struct ConvertedShare: PropertyOperator {
   let orders: CollectionInput<Order>
   let converted: CollectionInput<Order>
@@ -131,7 +154,7 @@ private func country(_ element: TestElement) -> String { "Country \(element.id %
 @Suite struct YourOwnOperatorGuideTests {
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("YourOwnOperator")
-    #expect(guide.code.count == 6)
+    #expect(guide.code.count == 8)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -170,6 +193,14 @@ private func country(_ element: TestElement) -> String { "Country \(element.id %
       })
   }
 
+  @Test func `every n-th element keeps the contract`() throws {
+    try checkOperator(
+      { list, n in list.everyNth(n) },
+      is: { elements, n in
+        stride(from: max(1, n) - 1, to: elements.count, by: max(1, n)).map { elements[$0] }
+      })
+  }
+
   @Test func `converted orders keep the contract`() throws {
     try checkOperator(
       overSeveralInputs: { first, second, limit in
@@ -188,6 +219,26 @@ private func country(_ element: TestElement) -> String { "Country \(element.id %
             ? nil : Order(id: order.id, country: order.country, amount: amount)
         }
       })
+  }
+
+  @Test func `the explanation of an operator counts the passes and the elements`() {
+    let print = Printed()
+    for count in [1_000, 10_000] {
+      let list = ArrayDataSource(
+        (0..<count).map { Order(id: $0, country: "Country \($0 % 100)", amount: 1) })
+      let totals = list.totalsByCountry()
+      // The first edit of a long list takes longer.
+      list.update(at: 0) { $0.amount = 2 }
+      let work = totals.countWork()
+      list.update(at: 0) { $0.amount = 3 }
+      print(totals.explain())
+      work.dispose()
+    }
+    #expect(print.lines.count == 2)
+    for line in print.lines {
+      #expect(line.contains("TotalsByCountry, 100 elements, loaded"))
+      #expect(line.contains("in: 1 change of 1 element; out: 1 change of 1 element"))
+    }
   }
 
   @Test func `a change of one order edits the totals of one country`() {

@@ -17,12 +17,15 @@ import ReactiveSignals
 /// - Parameters:
 ///   - seeds: The seeds. Each seed is one run.
 ///   - steps: The number of mutations in each part of a run.
-///   - timeout: The maximum time until the source notices a mutation.
+///   - timeout: The maximum time until the source notices a mutation, and until it is released. A check
+///     that fails may wait that long.
 ///   - makeSource: A closure that creates a source. Several sources may exist at a time. Do not
 ///     keep the result.
 ///   - mutate: A closure that changes the data behind a source at random.
 ///   - expected: A closure that returns the contents that the source must have in the end.
-///   - spoil: A closure that makes the data unreadable, or `nil` if this is not possible.
+///   - spoil: A closure that makes the data unreadable, or `nil` if this is not possible. It must do so
+///     in one step and keep the data as they are. For example, it renames a directory instead of
+///     deleting its files one by one, because the source may show each deletion.
 ///   - repair: A closure that makes the data readable again.
 /// - Throws: A ``ContractError`` with the rule, the seed and the step, and the errors of the
 ///   closures.
@@ -94,11 +97,13 @@ struct DataSourceCheck<Source: DataSource>: Sendable {
         "before it has loaded, the source has revision \(before.revision) and the contents "
           + Contents.text(before.snapshot))
     }
+    let opening = StartWatch(starting: source)
     let first = RecordingObserver(source, seed: seed)
     try first.check()
     let statuses = StatusWatch(source, behind: first)
     let order = OrderWatch(source)
     try await load(source, first, statuses)
+    if let fault = opening.fault { throw violation(fault.rule, fault.message) }
 
     var immediate = [first]
     var scheduled: [RecordingObserver<Element>] = []

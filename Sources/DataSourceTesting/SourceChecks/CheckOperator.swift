@@ -55,6 +55,33 @@ public func checkOperator<Input: Differentiable & Sendable, Output: Differentiab
   _ = try run.perform(steps)
 }
 
+/// Compares an operator over one collection and a property with a pure function.
+///
+///     try checkOperator({ list, n in list.prefix(n) }, is: { elements, n in Array(elements.prefix(n)) })
+///
+/// Each seed is a run of random transactions. Each transaction changes the collection, the property,
+/// both or none, and may cause at most one event. After it, the operator must have the result of the
+/// function (O1, T12), and its events must follow the contract.
+///
+/// - Parameters:
+///   - makeOutput: A closure that creates the operator. The value of the property is first 1, and
+///     then in `0..<4`.
+///   - reference: A function that returns the expected contents for the contents of the collection
+///     and the value of the property.
+///   - seeds: The seeds. Each seed is one run.
+///   - steps: The number of transactions of each run.
+/// - Throws: A ``ContractError`` with the rule, the seed and the step.
+public func checkOperator<Output: Differentiable & Sendable>(
+  _ makeOutput:
+    @escaping @Sendable (any DataSource<TestElement>, Property<Int>) -> LiveCollection<Output>,
+  is reference: @escaping @Sendable ([TestElement], Int) -> [Output],
+  seeds: some Sequence<UInt64> = 0..<20, steps: Int = 30
+) throws(ContractError) {
+  try checkOperator(
+    overSeveralInputs: { list, _, value in makeOutput(list, value) },
+    is: { elements, _, value in reference(elements, value) }, seeds: seeds, steps: steps)
+}
+
 /// Compares an operator over two collections and a property with a pure function.
 ///
 /// Each seed is a run of random transactions. Each transaction changes some of the inputs, and may
@@ -62,9 +89,11 @@ public func checkOperator<Input: Differentiable & Sendable, Output: Differentiab
 /// and its events must follow the contract.
 ///
 /// - Parameters:
-///   - makeOutput: A closure that creates the operator. The collections have different roots.
-///   - reference: A function that returns the expected contents.
-///   - seeds: The runs.
+///   - makeOutput: A closure that creates the operator. The collections have different roots. The
+///     value of the property is first 1, and then in `0..<4`.
+///   - reference: A function that returns the expected contents for the contents of both collections
+///     and the value of the property.
+///   - seeds: The seeds. Each seed is one run.
 ///   - steps: The number of transactions of each run.
 /// - Throws: A ``ContractError`` with the rule, the seed and the step.
 public func checkOperator<Output: Differentiable & Sendable>(

@@ -83,7 +83,10 @@ extension DataSourceCheck {
     let recorder = RecordingObserver(container, seed: seed)
     let left = try await swapInAndOut(container, recorder)
     guard await left.isReleased(timeout) else {
-      throw violation("S3", "a container keeps a source after swapping it out")
+      throw violation(
+        "S3",
+        "\(timeout) after a container has swapped it out, a source is not released: the container "
+          + "keeps it, or the source retains itself, for example by its loop")
     }
     try recorder.check(against: container)
   }

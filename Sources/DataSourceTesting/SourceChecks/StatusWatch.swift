@@ -101,6 +101,43 @@ package final class StatusWatch<Element: Differentiable & Sendable>: Sendable {
   }
 }
 
+/// An observer of the first states of a source, which checks rule E7.
+final class StartWatch<Element: Differentiable & Sendable>: Sendable {
+  private let calls: Calls
+  private let observation: Disposable
+  /// The number of states that arrived before `start()` returned.
+  private let startCount: Int
+
+  private final class Calls: Sendable {
+    let states = Locked<[SourceStatus.State]>([])
+  }
+
+  /// Starts a source.
+  init(starting source: any DataSource<Element>) {
+    let calls = Calls()
+    self.calls = calls
+    // Observing the collection does not start its source.
+    observation = source.collection.observeState { state in
+      calls.states.withLock { $0.append(state.status.state) }
+    }
+    source.start()
+    startCount = calls.states.withLock { $0.count }
+  }
+
+  /// The violation, if the source stayed idle until it had loaded or failed. A source may load inside
+  /// `start()`, and it may show later that it loads.
+  var fault: (rule: String, message: String)? {
+    let states = calls.states.withLock { $0.dropFirst(startCount - 1) }
+    guard states.first == .idle, let next = states.first(where: { $0 != .idle }), next != .loading
+    else { return nil }
+    return (
+      "E7",
+      "after start(), the status stays idle until it is \(SourceStatus(next)): start() must set it "
+        + "to loading"
+    )
+  }
+}
+
 /// Two observers that check the order in which they are called.
 package final class OrderWatch<Element: Differentiable & Sendable>: Sendable {
   private let observations: [Disposable]
