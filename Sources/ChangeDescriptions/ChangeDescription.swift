@@ -82,6 +82,13 @@ extension ChangeDescription: CustomStringConvertible {
   }
 }
 
+extension ChangeDescription {
+  /// Returns the text of an element in the form that a line of a description has.
+  package static func text(of element: Any) -> String {
+    ChangeLineWriter(style: Style()).text(of: element)
+  }
+}
+
 extension Changeset {
   /// Describes the change line by line.
   ///
@@ -189,14 +196,15 @@ struct ChangeLineWriter {
 
   /// Returns the line of an insertion or a deletion.
   func line(_ sign: String, _ place: String, _ element: Any) -> String {
-    var text = ""
-    if let element = element as? any ChangeDescribable {
-      if let label = element.changeLabel { text = shown(label) + ": " }
-      text += shown(element.changeText)
-    } else {
-      text = shown(ValueFormatter.text(of: element))
+    colored("\(sign) \(place) \(text(of: element))", Self.colors[sign])
+  }
+
+  /// Returns the text of a whole element.
+  func text(of element: Any) -> String {
+    guard let element = element as? any ChangeDescribable else {
+      return shown(ValueFormatter.text(of: element))
     }
-    return colored("\(sign) \(place) \(text)", Self.colors[sign])
+    return (element.changeLabel.map { shown($0) + ": " } ?? "") + shown(element.changeText)
   }
 
   /// Returns the line of a move.

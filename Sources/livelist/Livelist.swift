@@ -51,6 +51,8 @@ struct Livelist {
       let name = arguments.dropFirst().first?.description ?? ""
       return Printing(text: Help.text(of: CommandName(rawValue: name)))
     case "--version", "-V", "version": return Printing.version
+    // For installations, so the help does not name it.
+    case "--man-page": return Printing(text: ManPage.text)
     default: break
     }
     if let command = CommandName(rawValue: name) {

@@ -33,8 +33,9 @@ struct Measurement: Differentiable {
     let path = directory("todos.json")
     try directory.write(#"[{"id": 1, "title": "Write"}]"#, to: "todos.json")
     let file = JSONFileDataSource<Todo>(path: path)
-    print(file.snapshot.count, file.status.state == .idle)
-    print(try await file.loaded().count)
+    print(file)
+    try await file.loaded()
+    print(file)
 
     let words = ArrayDataSource(["Test"])
     let todos = ArrayDataSource([Todo(id: 1, title: "Test")])

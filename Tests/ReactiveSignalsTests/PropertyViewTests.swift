@@ -1,4 +1,5 @@
 import Dispatch
+import Observation
 import ReactiveSignals
 import SwappablePrimitives
 import Synchronization
@@ -205,6 +206,24 @@ import Testing
     #expect(weakWhole == nil)
     source.value = "b"
     withExtendedLifetime(bindings) {}
+  }
+
+  @Test func `a property and its views show their type and value, and are not tracked as read`() {
+    let property = Property(Person())
+    property.value.name = "Ada"
+    let (name, changes) = (property.projection(\.name), Log<String>([]))
+    withObservationTracking {
+      #expect("\(name)" == "Projection<String>: Ada")
+      #expect("\(property.map(\.name.count))" == "ReadOnlyProperty<Int>: 3")
+      #expect("\(property)".hasPrefix("Property<Person>: Person("))
+      var text = ""
+      dump(Property(5), to: &text)
+      #expect(text == "▿ Property<Int>: 5 #0\n  - value: 5\n")
+    } onChange: {
+      changes.append("changed")
+    }
+    name.value = "Grace"
+    #expect(changes.value == [])
   }
 
   @Test @MainActor func `a key path of a view is written on the main actor`() async throws {

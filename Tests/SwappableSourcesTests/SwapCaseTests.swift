@@ -54,6 +54,15 @@ final class LazySource: DataSource {
     #expect(container.status == .loaded)
   }
 
+  @Test func `a container is printed with the status and contents of its source`() {
+    let container = Container()
+    #expect("\(container)" == "SwappableContainer<TestElement>: 0 elements, idle")
+    container.swap(to: old)
+    #expect("\(container)" == "SwappableContainer<TestElement>: 3 elements, loaded: [1, 2, 3]")
+    old.setStatus(.failed(error))
+    #expect("\(container)".hasSuffix(": 3 elements, failed: it is gone: [1, 2, 3]"))
+  }
+
   @Test func `equal contents are no event`() throws {
     let container = Container(old)
     let recorder = RecordingObserver(container)

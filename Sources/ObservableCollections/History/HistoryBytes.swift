@@ -91,7 +91,10 @@ package enum ElementSize {
     of elements: Elements, _ style: Mirror.DisplayStyle?
   ) -> Int? {
     let isStored = elements.withContiguousStorageIfAvailable { _ in true } ?? false
-    guard isStored || style == .set || style == .dictionary else { return nil }
+    // A long list that was edited is a collection in several parts.
+    guard isStored || style == .collection || style == .set || style == .dictionary else {
+      return nil
+    }
     let count = elements.count
     if count == 0 { return 0 }
     let bytes = 32 + count * MemoryLayout<Elements.Element>.stride

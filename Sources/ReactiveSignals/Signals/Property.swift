@@ -200,9 +200,23 @@ extension Property: TransactionParticipant {
 ///
 ///     let query = Property("")
 ///     let found = todos.filter(by: query) { todo, query in todo.title.contains(query) }
-public protocol PropertySource<Value>: SignalSource {
+///
+/// To see the value, print it: `print(query)` prints `Property<String>: milk`. Printing is not tracked as a read.
+public protocol PropertySource<Value>: SignalSource, CustomStringConvertible, CustomReflectable {
   /// A read-only view of the value.
   var readOnly: ReadOnlyProperty<Value> { get }
+}
+
+extension PropertySource {
+  /// The type and the current value.
+  public var description: String { "\(type(of: self)): \(readOnly.newest)" }
+
+  /// The current value.
+  public var customMirror: Mirror {
+    Mirror(
+      self, children: ["value": readOnly.newest],
+      displayStyle: Self.self is AnyClass ? .class : .struct)
+  }
 }
 
 extension Property: PropertySource {}

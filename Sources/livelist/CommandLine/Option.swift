@@ -76,6 +76,9 @@ struct Option: Sendable {
     return [name, value].compactMap(\.self).joined(separator: " ")
   }
 
+  /// The names and the value, as a list of options shows them.
+  var term: String { (shortName.map { "\($0), " } ?? "") + usage }
+
   /// The advice to use the option correctly.
   var hint: String {
     "use \(usage)" + (example.map { ", for example \(name) \($0)" } ?? "")
