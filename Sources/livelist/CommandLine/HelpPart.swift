@@ -55,10 +55,7 @@ struct HelpPart: Sendable {
         "live:unix:PATH#NAME", "a list that livelist serve, or another program, serves on a socket"
       ),
       (
-        "https://HOST/PATH",
-        """
-        a list that a web service sends as Server-Sent Events; see --header for authorization; also http://
-        """
+        "https://HOST/PATH", "a list that a web service sends as Server-Sent Events; also http://"
       ),
       (
         "-",
