@@ -15,12 +15,12 @@ let columns = [TerminalColumn<Todo>("Title") { $0.title }]
 
 // The names that the function of the page uses.
 let source = SwappableContainer<Todo>(draft)
-let text = Property("")
+let (text, isSearching) = (Property(""), Property(false))
 @MainActor let list = TerminalListView(source, columns: columns) { _ in }
 
 // Only in a function
 // On the main actor
 // After the page:
-print(found.count)
+print(found.count, urgent.title)
 // The text has: list.perform(.end)
 list.perform(.end)

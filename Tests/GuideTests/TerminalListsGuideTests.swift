@@ -111,10 +111,10 @@ import Testing
     _ todos: ArrayDataSource<Todo>, _ columns: [TerminalColumn<Todo>], _ screen: TerminalScreen
   ) {
     let rows = todos.sections(by: { $0.title.prefix(1) }, order: .ascending { $0 }).rows()
-    let list = TerminalListView(rows, columns: columns, header: { "\($0) (\($1))" }) { list in
-      screen.show(list.frame(for: screen.size))
+    let sections = TerminalListView(rows, columns: columns, header: { "\($0) (\($1))" }) { view in
+      screen.show(view.frame(for: screen.size))
     }
-    withExtendedLifetime(list) {}
+    withExtendedLifetime(sections) {}
   }
 
   /// This code of the guide is compiled but not run, because it needs a terminal.
@@ -123,20 +123,22 @@ import Testing
     _ columns: [TerminalColumn<Todo>], _ screen: TerminalScreen
   ) {
     let message = Property("q quits")
-    let list = TerminalListView(todos, columns: columns) { list in
-      let status = "\(message.value), \(list.position), \(found.count) found"
-      screen.show(list.frame(for: screen.size, status: TerminalLine(status)))
+    let tasks = TerminalListView(todos, columns: columns) { tasks in
+      let size = screen.size
+      let rows = tasks.lines(for: TerminalSize(rows: size.rows - 1, columns: size.columns))
+      let status = TerminalLine("\(message.value), \(tasks.position), \(found.count) found")
+      screen.show(TerminalFrame(size: size, lines: rows + [status]))
     }
     message.value = "1 task was added"
-    withExtendedLifetime(list) {}
+    withExtendedLifetime(tasks) {}
   }
 
   @Test func `a column has a color for some elements`() {
-    let title = TerminalColumn<Todo>(
+    let urgent = TerminalColumn<Todo>(
       "Title", style: { TerminalStyle(foreground: $0.title.hasSuffix("!") ? .red : nil) }
     ) { $0.title }
-    #expect(title.style(Todo(id: 1, title: "Write!")).foreground == .red)
-    #expect(title.style(Todo(id: 1, title: "Write")) == .plain)
+    #expect(urgent.style(Todo(id: 1, title: "Write!")).foreground == .red)
+    #expect(urgent.style(Todo(id: 1, title: "Write")) == .plain)
   }
 
   @Test func `plain lines replace frames if the output is not a terminal`() async throws {

@@ -62,11 +62,13 @@ struct ListWindow: Sendable, Hashable {
 
   /// Chooses a row and scrolls to it.
   ///
-  /// - Parameter offset: The offset of the row. An offset out of range selects the first or last
-  ///   row.
-  mutating func select(_ offset: Int) {
+  /// - Parameters:
+  ///   - offset: The offset of the row. An offset out of range selects the first or last row.
+  ///   - fromTop: A Boolean value that indicates whether the window scrolls from the first row.
+  mutating func select(_ offset: Int, fromTop: Bool = false) {
     isRowChosen = count > 0
     selection = count > 0 ? min(max(0, offset), count - 1) : nil
+    if fromTop { top = 0 }
     reveal()
   }
 

@@ -182,6 +182,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
     if keepsSelectedRow, missingElement == nil, let selection, map[selection] == nil {
       missingElement = change.before[selection]
     }
+    let isAtTop = staysAtTop && window.top == 0
     window.follow(map, newCount: contents.count)
     guard let missing = missingElement?.differenceIdentifier else { return }
     // An update may give the identity to another element (rule C9).
@@ -190,7 +191,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
       return
     }
     missingElement = nil
-    window.select(found)
+    window.select(found, fromTop: isAtTop)
   }
 
   /// Removes expired marks.

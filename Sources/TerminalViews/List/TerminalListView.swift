@@ -180,6 +180,8 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   }
 
   /// The position in the list, as text for a status line: `row 12 of 345, 5 above, 320 below`.
+  ///
+  /// It counts with the rows of the latest frame or ``lines(for:)``.
   public var position: String { state.position }
 
   /// Scrolls to the first of several columns, unless one of them is visible.

@@ -169,6 +169,20 @@ import Testing
     #expect(list.state.selectedElement?.id == 3)
   }
 
+  @Test func `the first row stays visible when a chosen row that was hidden returns`() {
+    let list = Follower(elements(0..<40))
+    list.state.staysAtTop = true
+    list.state.select(3)
+    let filtered = elements(10..<40)
+    list.edit { $0.replace(with: filtered) }
+    #expect(list.state.visibleRows == 0..<5)
+    list.edit { $0.replace(with: self.elements(0..<40)) }
+    #expect(list.state.selectedElement?.id == 3 && list.state.visibleRows == 0..<5)
+    list.edit { $0.replace(with: filtered) }
+    list.edit { $0.replace(with: self.elements(100..<110) + self.elements(0..<40)) }
+    #expect(list.state.selection == 13 && list.state.visibleRows == 9..<14)
+  }
+
   @Test func `the first row stays visible if the screen had no room for rows`() {
     let list = Follower(elements(0..<20), rows: 0)
     list.state.staysAtTop = true
