@@ -21,6 +21,6 @@ let (text, isSearching) = (Property(""), Property(false))
 // Only in a function
 // On the main actor
 // After the page:
-print(found.count, urgent.title)
+print(found.count, urgent.title, list.position, tasks.position, sections.position)
 // The text has: list.perform(.end)
 list.perform(.end)
