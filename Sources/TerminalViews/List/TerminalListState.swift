@@ -76,8 +76,8 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   var header: @Sendable (Element) -> String? = { _ in nil }
 
   private var window = ListWindow()
-  /// The chosen element, after it was deleted.
-  private var missingElement: Element?
+  /// The chosen element, and then those that took its place, each after it was deleted.
+  private var missingElements: [Element] = []
   private var marks = RowMarks()
   private var widths = ColumnWidths()
   private var firstColumn = 0
@@ -109,7 +109,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
     get { window.isRowChosen }
     set {
       window.isRowChosen = newValue
-      missingElement = nil
+      missingElements = []
     }
   }
 
@@ -161,7 +161,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
     case .initial(let snapshot, _):
       contents = snapshot
       window.reset(count: snapshot.count)
-      missingElement = nil
+      missingElements = []
       marks.removeAll()
     case .change(let change):
       let changeset = change.changeset
@@ -179,19 +179,22 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
 
   /// Moves the window to the rows of a change, and selects the chosen element if it returns.
   private mutating func follow(_ change: CollectionChange<Element>, _ map: OffsetMap) {
-    if keepsSelectedRow, missingElement == nil, let selection, map[selection] == nil {
-      missingElement = change.before[selection]
+    if keepsSelectedRow, let selection, map[selection] == nil {
+      missingElements = missingElements.suffix(15) + [change.before[selection]]
     }
     let isAtTop = staysAtTop && window.top == 0
     window.follow(map, newCount: contents.count)
-    guard let missing = missingElement?.differenceIdentifier else { return }
+    if missingElements.isEmpty { return }
+    let ranks = Dictionary(
+      missingElements.enumerated().map { ($1.differenceIdentifier, $0) }, uniquingKeysWith: min)
     // An update may give the identity to another element (rule C9).
     let new = change.changeset.insertions + change.changeset.updates.map(\.to)
-    guard let found = new.first(where: { contents[$0].differenceIdentifier == missing }) else {
-      return
+    let returned = new.compactMap { offset in
+      ranks[contents[offset].differenceIdentifier].map { (rank: $0, offset: offset) }
     }
-    missingElement = nil
-    window.select(found, fromTop: isAtTop)
+    guard let first = returned.min(by: { $0.rank < $1.rank }) else { return }
+    missingElements.removeSubrange(first.rank...)
+    window.select(first.offset, fromTop: isAtTop)
   }
 
   /// Removes expired marks.
@@ -215,7 +218,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
 
   /// Performs a command of the user.
   public mutating func perform(_ command: Command) {
-    if command != .left, command != .right { missingElement = nil }
+    if command != .left, command != .right { missingElements = [] }
     switch command {
     case .left: scroll(by: -1)
     case .right: scroll(by: 1)
@@ -241,7 +244,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   /// - Parameter offset: The offset of the row. An offset out of range selects the first or last
   ///   row.
   public mutating func select(_ offset: Int) {
-    missingElement = nil
+    missingElements = []
     window.select(offset)
     measure()
   }

@@ -203,6 +203,24 @@ import Testing
 
   // MARK: A chosen row
 
+  @Test func `a row that took the place of a deleted one is selected again when it returns`() {
+    let list = Follower(elements(0..<20))
+    list.state.select(7)
+    list.edit { $0.remove(at: 7) }
+    #expect(list.state.selectedElement?.id == 8)
+    list.edit { $0.replace(with: [1, 2, 12]) }
+    #expect(list.state.selectedElement?.id == 12)
+    list.edit { $0.replace(with: self.elements(8..<20)) }
+    #expect(list.state.selectedElement?.id == 8)
+    list.edit { $0.replace(with: [1, 2, 12]) }
+    list.edit { $0.replace(with: self.elements(0..<20)) }
+    #expect(list.state.selectedElement?.id == 7)
+    // Nothing is missing any longer.
+    list.edit { $0.remove(at: 12) }
+    list.edit { $0.append(12) }
+    #expect(list.state.selectedElement?.id == 7)
+  }
+
   @Test func `a chosen row that is hidden is selected again when it returns`() {
     let list = Follower(elements(0..<20))
     list.state.select(7)
