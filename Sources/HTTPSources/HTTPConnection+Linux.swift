@@ -12,6 +12,8 @@
     /// The maximum number of parts that were received and not read yet. Most parts have 16 kB. After that, the server waits.
     private static let partLimit = 64
     private static let redirectionLimit = 20
+    /// The number of bytes of a thread's stack.
+    private static let stackSize = 1 << 19
 
     private let curl: LibCurl
     private let multi: LibCurl.Multi
@@ -49,7 +51,10 @@
       let (parts, lines) = AsyncThrowingStream.makeStream(of: [UInt8].self)
       let connection = try HTTPConnection(request, lines)
       lines.onTermination = { _ in connection.cancel() }
-      DispatchQueue(label: "swappable.http").async { connection.run() }
+      // A queue would block one of the few threads that all queues share.
+      let thread = Thread { connection.run() }
+      thread.stackSize = stackSize
+      thread.start()
       var iterator = parts.makeAsyncIterator()
       guard try await iterator.next() != nil else { throw CancellationError() }
       return parts.map { part in
