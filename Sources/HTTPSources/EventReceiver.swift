@@ -51,6 +51,15 @@ struct AnswerHead {
     mediaType = contentType?.prefix { $0 != ";" }.withoutOuterSpace.lowercased() ?? ""
     self.retryAfter = retryAfter
   }
+
+  /// A Boolean value that indicates whether events follow.
+  var hasEvents: Bool { statusCode == 200 && mediaType == "text/event-stream" }
+
+  /// A Boolean value that indicates whether the answer is a page, whose first line says nothing.
+  var isPage: Bool { mediaType.hasSuffix("html") }
+
+  /// A Boolean value that indicates whether the first line of the body is part of the error.
+  var hasReason: Bool { statusCode != 200 && !isPage }
 }
 
 /// The lines of the events in an answer, as they arrive.
@@ -59,6 +68,8 @@ struct EventReceiver {
   private static let eventLimit = 1 << 30
   /// The number of bytes of an error's answer that are read at most.
   private static let errorLimit = 4_096
+  /// The time that an error's answer may take after its head.
+  private static let errorTime = Duration.seconds(5)
 
   typealias Lines = AsyncThrowingStream<[UInt8], any Error>.Continuation
 
@@ -66,16 +77,22 @@ struct EventReceiver {
   private var parser = EventStreamParser(maximumEventSize: eventLimit)
   /// The answer if it is no stream of events, and the beginning of its body.
   private var refusal: (head: AnswerHead, body: [UInt8])?
+  /// The time at which an error's answer is given up, although its body has no end, or `nil` for events.
+  private(set) var deadline: ContinuousClock.Instant?
 
   init(_ lines: Lines) { self.lines = lines }
 
   /// Receives the head of the answer. The first part for the source, which is empty, says that events follow.
-  mutating func receive(_ head: AnswerHead) {
-    if head.statusCode == 200, head.mediaType == "text/event-stream" {
+  ///
+  /// - Returns: A Boolean value that indicates whether the body is needed.
+  mutating func receive(_ head: AnswerHead) -> Bool {
+    if head.hasEvents {
       lines.yield([])
-    } else {
-      refusal = (head, [])
+      return true
     }
+    refusal = (head, [])
+    deadline = .now + Self.errorTime
+    return head.hasReason
   }
 
   /// Receives a part of the body.
@@ -86,7 +103,7 @@ struct EventReceiver {
     if var refusal {
       refusal.body += bytes
       self.refusal = refusal
-      if refusal.body.count < Self.errorLimit { return nil }
+      if refusal.body.count < Self.errorLimit, !TransportError.hasLine(refusal.body) { return nil }
       throw TransportError(refusal.head, body: refusal.body)
     }
     var part: [UInt8] = []

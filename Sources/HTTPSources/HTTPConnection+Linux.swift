@@ -109,7 +109,8 @@
             let result = done.load(as: LibCurl.Message.self).result
             return failure(result, message.bindMemory(to: CChar.self).baseAddress)
           }
-          _ = curl.poll(multi, nil, 0, 60_000, nil)
+          if let deadline = receiver.deadline, deadline <= .now { return nil }
+          _ = curl.poll(multi, nil, 0, receiver.deadline == nil ? 60_000 : 1_000, nil)
         }
         return TransportError("the request was canceled")
       }
@@ -178,7 +179,7 @@
           redirection = target.absoluteURL
           return false
         }
-        receiver.receive(
+        return receiver.receive(
           AnswerHead(
             statusCode: head.statusCode, contentType: head.fields["content-type"],
             retryAfter: head.fields["retry-after"]))

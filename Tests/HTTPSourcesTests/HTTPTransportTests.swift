@@ -410,6 +410,26 @@ extension RemoteDataSource<Item> {
     #expect(error.message.contains("the server sent text/html, not text/event-stream"))
   }
 
+  @Test(arguments: [
+    ("404 Not Found\r\nContent-Type: text/plain", "no such list\nat", "status 404: no such list;"),
+    ("502 Bad Gateway\r\nContent-Type: text/html", "<html>", "status 502 and a page"),
+    ("200 OK\r\nContent-Type: application/xhtml+xml", "", "sent application/xhtml+xml, not"),
+    ("503 Busy\r\nContent-Type: text/plain", "no end of the line", "status 503: no end of the"),
+  ])
+  func `an error whose answer has no end is reported`(
+    head: String, body: String, message: String
+  ) async throws {
+    let server = try TestWebServer { _, connection in
+      connection.send("HTTP/1.1 \(head)\r\nRetry-After: 9\r\n\r\n\(body)")
+      await connection.ended()
+    }
+    let remote = RemoteDataSource<Item>(.http(server.url()), clock: ManualClock())
+    let error = try await failure(of: remote)
+    #expect(error.message.contains(message), "\(error)")
+    #expect(transportError(error)?.retry == .after(.seconds(9)))
+    try await wait(for: "the connection to end") { server.connectionCount.value == 0 }
+  }
+
   @Test func `after an error, the source connects again and keeps its contents`() async throws {
     let source = ArrayDataSource([Item(1)])
     let feed = Feed(source, key: "id")
