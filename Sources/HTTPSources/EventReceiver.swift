@@ -45,21 +45,30 @@ struct AnswerHead {
   /// The media type in lower case, without parameters, or an empty string.
   let mediaType: String
   let retryAfter: String?
+  /// The compression in lower case, or `nil` if the body is not compressed.
+  let compression: String?
 
-  init(statusCode: Int, contentType: String?, retryAfter: String?) {
+  init(
+    statusCode: Int, contentType: String?, retryAfter: String?, contentEncoding: String? = nil
+  ) {
     self.statusCode = statusCode
     mediaType = contentType?.prefix { $0 != ";" }.withoutOuterSpace.lowercased() ?? ""
     self.retryAfter = retryAfter
+    let encoding = contentEncoding?.withoutOuterSpace.lowercased() ?? ""
+    compression = ["", "identity"].contains(encoding) ? nil : encoding
   }
 
+  /// A Boolean value that indicates whether the body is a stream of events, which may be compressed.
+  var isStream: Bool { statusCode == 200 && mediaType == "text/event-stream" }
+
   /// A Boolean value that indicates whether events follow.
-  var hasEvents: Bool { statusCode == 200 && mediaType == "text/event-stream" }
+  var hasEvents: Bool { isStream && compression == nil }
 
   /// A Boolean value that indicates whether the answer is a page, whose first line says nothing.
-  var isPage: Bool { mediaType.hasSuffix("html") }
+  var isPage: Bool { mediaType.hasSuffix("html") || mediaType == "application/xhtml+xml" }
 
   /// A Boolean value that indicates whether the first line of the body is part of the error.
-  var hasReason: Bool { statusCode != 200 && !isPage }
+  var hasReason: Bool { statusCode != 200 && !isPage && compression == nil }
 }
 
 /// The lines of the events in an answer, as they arrive.

@@ -69,6 +69,7 @@
       completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
     ) {
       guard let answer = response as? HTTPURLResponse else { return completionHandler(.cancel) }
+      // The session itself decompresses a body.
       let isNeeded = receiver.receive(
         AnswerHead(
           statusCode: answer.statusCode,

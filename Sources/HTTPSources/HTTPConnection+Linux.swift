@@ -182,7 +182,8 @@
         return receiver.receive(
           AnswerHead(
             statusCode: head.statusCode, contentType: head.fields["content-type"],
-            retryAfter: head.fields["retry-after"]))
+            retryAfter: head.fields["retry-after"],
+            contentEncoding: head.fields["content-encoding"]))
       }
       return true
     }

@@ -16,6 +16,8 @@ extension TransportError {
     let (code, type) = (head.statusCode, head.mediaType)
     var message =
       switch code {
+      case 200 where head.isStream:
+        "the server sent \(head.compression ?? ""), although the request asks for no compression"
       case 200: "the server sent \(type.isEmpty ? "no events" : type), not text/event-stream"
       case 204: "the server has no events, and asks clients not to connect again (status 204)"
       default: "the server answered with status \(code)"
@@ -26,6 +28,7 @@ extension TransportError {
       message += ": \(line)"
     }
     switch code {
+    case 200 where head.isStream: break
     case 200, 404: message += "; check the address"
     case 401, 403: message += "; check the authorization"
     default: break

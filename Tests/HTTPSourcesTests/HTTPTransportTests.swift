@@ -71,6 +71,7 @@ extension RemoteDataSource<Item> {
     #expect(request.target == "/list")
     #expect(request.headers["accept"] == "text/event-stream")
     #expect(request.headers["accept-encoding"] == "identity")
+    #expect(request.headers["user-agent"] == "Swappable")
     #expect(request.headers["authorization"] == "Bearer x")
     #expect(request.headers["last-event-id"] == nil)
   }
@@ -287,6 +288,15 @@ extension RemoteDataSource<Item> {
     let error = try await failure(of: RemoteDataSource<Item>(fast: .http(url)))
     #expect(error.message.contains("this is no address of a web service; use https://HOST/PATH"))
     #expect(transportError(error)?.retry == .never)
+  }
+
+  @Test(arguments: [
+    ("list", "list"), ("list?a=b", "list?…"), ("list#a", "list#…"), ("list?a=b#c", "list?…"),
+    ("list#a?b", "list#…"),
+  ])
+  func `neither the query nor the fragment is shown`(path: String, shown: String) throws {
+    let url = try #require(URL(string: "https://host/\(path)"))
+    #expect("\(HTTPTransport.http(url))" == "https://host/\(shown)")
   }
 
   // MARK: Redirections
