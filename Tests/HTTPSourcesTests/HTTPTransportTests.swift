@@ -558,6 +558,21 @@ extension RemoteDataSource<Item> {
     try await wait(for: "the connection to end") { server.connectionCount.value == 0 }
   }
 
+  @Test func `a server that never answers is reported at the first attempt`() async throws {
+    let clock = ManualClock()
+    let server = try TestWebServer { _, connection in await connection.ended() }
+    let recorder = SourceRecorder(RemoteDataSource<Item>(.http(server.url()), clock: clock))
+    try await wait(for: "the request") { server.requests.value.count == 1 }
+    try await wait(for: "the timer") {
+      clock.nextDeadline == clock.now.advanced(by: .seconds(45))
+    }
+    clock.advanceToNextDeadline()
+    let record = try await recorder.wait { $0.statuses.last?.error != nil }
+    #expect(
+      record.statuses.last?.error?.message
+        == "\(server.url()): the server has sent nothing for 45.0 seconds")
+  }
+
   @Test func `a comment is a sign of life`() async throws {
     let clock = ManualClock()
     let (comments, comment) = AsyncStream.makeStream(of: String.self)
