@@ -117,8 +117,8 @@ struct EventReceiver {
     }
     var part: [UInt8] = []
     for event in try parser.parse(bytes) where event.type == "message" {
-      // A line break between the lines of an event is white space of JSON.
-      part += event.data.utf8.lazy.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 }
+      // A carriage return is white space of JSON between values, and is not valid inside a string.
+      part += event.data.utf8.lazy.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: "\r") : $0 }
       part.append(UInt8(ascii: "\n"))
     }
     return part

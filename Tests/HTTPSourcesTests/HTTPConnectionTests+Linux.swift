@@ -30,5 +30,51 @@
       let record = try await recorder.wait { $0.statuses.last?.error != nil }
       #expect(record.statuses.last?.error?.message == "\(server.url()): \(message)")
     }
+
+    @Test(arguments: [
+      (56, "Recv failure: Connection reset by peer", "the server closed the connection too early"),
+      (
+        56, "OpenSSL SSL_read: error:0A000126:SSL routines::unexpected eof while reading, errno 0",
+        "the server closed the connection too early"
+      ),
+      (56, "", "the server closed the connection too early"),
+      (
+        56, "CONNECT tunnel failed, response 407",
+        "the connection broke: CONNECT tunnel failed, response 407"
+      ),
+      (1, "Received HTTP/0.9 when not allowed", "the server does not answer with HTTP"),
+      (1, "Protocol \"https\" not supported", "the connection broke: known"),
+      (8, "Invalid status line", "the server does not answer with HTTP"),
+      (
+        5, "Could not resolve proxy: proxy.example",
+        "there is no host proxy.example:8080, the proxy of this machine"
+      ),
+      (
+        97, "connection to proxy closed",
+        "the proxy proxy.example:8080 does not connect: connection to proxy closed"
+      ),
+      (28, "Operation timed out after 12345 milliseconds", "the connection broke: known"),
+    ])
+    func `an error of libcurl says what happened`(
+      code: Int32, text: String, message: String
+    ) throws {
+      let url = try #require(URL(string: "https://host/list"))
+      for proxy in ["http://me:p@ss@proxy.example:8080", "http://proxy.example:8080"] {
+        let error = TransportError(
+          code: code, url, message: text, known: "known",
+          environment: ["https_proxy": proxy, "http_proxy": "other"])
+        #expect(error.description == message)
+      }
+    }
+
+    @Test func `a server of another protocol is reported`() async throws {
+      let server = try TestWebServer { _, connection in connection.send("220 ready\r\n") }
+      let remote = RemoteDataSource<Item>(.http(server.url()), clock: ManualClock())
+      let recorder = SourceRecorder(remote)
+      let record = try await recorder.wait { $0.statuses.last?.error != nil }
+      #expect(
+        record.statuses.last?.error?.message
+          == "\(server.url()): the server does not answer with HTTP")
+    }
   }
 #endif

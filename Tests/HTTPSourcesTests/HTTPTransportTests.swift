@@ -236,6 +236,18 @@ extension RemoteDataSource<Item> {
     }
   }
 
+  @Test func `a line break inside a string is an error, not a space`() async throws {
+    let server = try TestWebServer { _, connection in
+      connection.send(TestWebServer.eventHead + Self.initial)
+      connection.send(#"data: {"event":"status","state":"failed","message":"a"#)
+      connection.send("\ndata: b\"}\n\n")
+      await connection.ended()
+    }
+    let remote = RemoteDataSource<Item>(.http(server.url()), clock: ManualClock())
+    let error = try await failure(of: remote)
+    #expect(error.message.contains("the server sent a line that is not valid"), "\(error)")
+  }
+
   // MARK: Requests
 
   @Test func `a password in the address is sent as authorization, and not shown`() async throws {
