@@ -45,12 +45,30 @@ struct AnswerHead {
   /// The media type in lower case, without parameters, or an empty string.
   let mediaType: String
   let retryAfter: String?
+  /// The compression in lower case, or `nil` if the body is not compressed.
+  let compression: String?
 
-  init(statusCode: Int, contentType: String?, retryAfter: String?) {
+  init(
+    statusCode: Int, contentType: String?, retryAfter: String?, contentEncoding: String? = nil
+  ) {
     self.statusCode = statusCode
     mediaType = contentType?.prefix { $0 != ";" }.withoutOuterSpace.lowercased() ?? ""
     self.retryAfter = retryAfter
+    let encoding = contentEncoding?.withoutOuterSpace.lowercased() ?? ""
+    compression = ["", "identity"].contains(encoding) ? nil : encoding
   }
+
+  /// A Boolean value that indicates whether the body is a stream of events, which may be compressed.
+  var isStream: Bool { statusCode == 200 && mediaType == "text/event-stream" }
+
+  /// A Boolean value that indicates whether events follow.
+  var hasEvents: Bool { isStream && compression == nil }
+
+  /// A Boolean value that indicates whether the answer is a page, whose first line says nothing.
+  var isPage: Bool { mediaType.hasSuffix("html") || mediaType == "application/xhtml+xml" }
+
+  /// A Boolean value that indicates whether the first line of the body is part of the error.
+  var hasReason: Bool { statusCode != 200 && !isPage && compression == nil }
 }
 
 /// The lines of the events in an answer, as they arrive.
@@ -59,6 +77,8 @@ struct EventReceiver {
   private static let eventLimit = 1 << 30
   /// The number of bytes of an error's answer that are read at most.
   private static let errorLimit = 4_096
+  /// The time that an error's answer may take after its head.
+  private static let errorTime = Duration.seconds(5)
 
   typealias Lines = AsyncThrowingStream<[UInt8], any Error>.Continuation
 
@@ -66,16 +86,22 @@ struct EventReceiver {
   private var parser = EventStreamParser(maximumEventSize: eventLimit)
   /// The answer if it is no stream of events, and the beginning of its body.
   private var refusal: (head: AnswerHead, body: [UInt8])?
+  /// The time at which an error's answer is given up, although its body has no end, or `nil` for events.
+  private(set) var deadline: ContinuousClock.Instant?
 
   init(_ lines: Lines) { self.lines = lines }
 
   /// Receives the head of the answer. The first part for the source, which is empty, says that events follow.
-  mutating func receive(_ head: AnswerHead) {
-    if head.statusCode == 200, head.mediaType == "text/event-stream" {
+  ///
+  /// - Returns: A Boolean value that indicates whether the body is needed.
+  mutating func receive(_ head: AnswerHead) -> Bool {
+    if head.hasEvents {
       lines.yield([])
-    } else {
-      refusal = (head, [])
+      return true
     }
+    refusal = (head, [])
+    deadline = .now + Self.errorTime
+    return head.hasReason
   }
 
   /// Receives a part of the body.
@@ -86,13 +112,13 @@ struct EventReceiver {
     if var refusal {
       refusal.body += bytes
       self.refusal = refusal
-      if refusal.body.count < Self.errorLimit { return nil }
+      if refusal.body.count < Self.errorLimit, !TransportError.hasLine(refusal.body) { return nil }
       throw TransportError(refusal.head, body: refusal.body)
     }
     var part: [UInt8] = []
     for event in try parser.parse(bytes) where event.type == "message" {
-      // A line break between the lines of an event is white space of JSON.
-      part += event.data.utf8.lazy.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 }
+      // A carriage return is white space of JSON between values, and is not valid inside a string.
+      part += event.data.utf8.lazy.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: "\r") : $0 }
       part.append(UInt8(ascii: "\n"))
     }
     return part

@@ -68,14 +68,20 @@
       _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
       completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
     ) {
-      if let answer = response as? HTTPURLResponse {
-        receiver.receive(
-          AnswerHead(
-            statusCode: answer.statusCode,
-            contentType: answer.value(forHTTPHeaderField: "Content-Type"),
-            retryAfter: answer.value(forHTTPHeaderField: "Retry-After")))
+      guard let answer = response as? HTTPURLResponse else { return completionHandler(.cancel) }
+      // The session itself decompresses a body.
+      let isNeeded = receiver.receive(
+        AnswerHead(
+          statusCode: answer.statusCode,
+          contentType: answer.value(forHTTPHeaderField: "Content-Type"),
+          retryAfter: answer.value(forHTTPHeaderField: "Retry-After")))
+      if let deadline = receiver.deadline {
+        Task {
+          try? await Task.sleep(until: deadline, clock: .continuous)
+          dataTask.cancel()
+        }
       }
-      completionHandler(.allow)
+      completionHandler(isNeeded ? .allow : .cancel)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {

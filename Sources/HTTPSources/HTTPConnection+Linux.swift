@@ -12,6 +12,8 @@
     /// The maximum number of parts that were received and not read yet. Most parts have 16 kB. After that, the server waits.
     private static let partLimit = 64
     private static let redirectionLimit = 20
+    /// The number of bytes of a thread's stack.
+    private static let stackSize = 1 << 19
 
     private let curl: LibCurl
     private let multi: LibCurl.Multi
@@ -49,7 +51,10 @@
       let (parts, lines) = AsyncThrowingStream.makeStream(of: [UInt8].self)
       let connection = try HTTPConnection(request, lines)
       lines.onTermination = { _ in connection.cancel() }
-      DispatchQueue(label: "swappable.http").async { connection.run() }
+      // A queue would block one of the few threads that all queues share.
+      let thread = Thread { connection.run() }
+      thread.stackSize = stackSize
+      thread.start()
       var iterator = parts.makeAsyncIterator()
       guard try await iterator.next() != nil else { throw CancellationError() }
       return parts.map { part in
@@ -102,9 +107,15 @@
           _ = curl.perform(multi, &count)
           if let done = curl.infoRead(multi, &count) {
             let result = done.load(as: LibCurl.Message.self).result
-            return failure(result, message.bindMemory(to: CChar.self).baseAddress)
+            if result == 0, isHeadComplete { return nil }
+            let text = message.bindMemory(to: CChar.self).baseAddress.map { String(cString: $0) }
+            let known = curl.easyError(result).map { String(cString: $0) }
+            return TransportError(
+              code: result, url, message: text ?? "", known: known ?? "",
+              environment: ProcessInfo.processInfo.environment)
           }
-          _ = curl.poll(multi, nil, 0, 60_000, nil)
+          if let deadline = receiver.deadline, deadline <= .now { return nil }
+          _ = curl.poll(multi, nil, 0, receiver.deadline == nil ? 60_000 : 1_000, nil)
         }
         return TransportError("the request was canceled")
       }
@@ -136,21 +147,6 @@
       }
     }
 
-    private func failure(_ code: Int32, _ message: UnsafePointer<CChar>?) -> TransportError? {
-      let host = url.host ?? ""
-      switch code {
-      case 0 where isHeadComplete: return nil
-      case 0, 18, 52, 56: return TransportError("the server closed the connection too early")
-      case 6: return TransportError("there is no host \(host)")
-      case 7: return TransportError("cannot connect to \(host)")
-      default:
-        // The message of an error of TLS is more precise. Other messages contain times and numbers of bytes.
-        let isTLS = [35, 60, 77].contains(code)
-        let text = (isTLS ? message : curl.easyError(code)).map { String(cString: $0) } ?? ""
-        return TransportError("the connection broke: \(text)")
-      }
-    }
-
     // MARK: Receiving
 
     /// Receives a line of a head.
@@ -173,10 +169,11 @@
           redirection = target.absoluteURL
           return false
         }
-        receiver.receive(
+        return receiver.receive(
           AnswerHead(
             statusCode: head.statusCode, contentType: head.fields["content-type"],
-            retryAfter: head.fields["retry-after"]))
+            retryAfter: head.fields["retry-after"],
+            contentEncoding: head.fields["content-encoding"]))
       }
       return true
     }
@@ -194,6 +191,52 @@
         self.error = error
         return false
       }
+    }
+  }
+
+  extension TransportError {
+    /// Creates the error for a code of libcurl.
+    ///
+    /// - Parameters:
+    ///   - code: The code, or 0 if the connection ended before the head of the answer was complete.
+    ///   - url: The address of the request.
+    ///   - message: The message of the connection, which may be empty.
+    ///   - known: The text of libcurl for the code.
+    ///   - environment: The variables that name the proxy.
+    init(
+      code: Int32, _ url: URL, message: String, known: String, environment: [String: String]
+    ) {
+      let host = url.host ?? ""
+      let isClosed =
+        message.isEmpty
+        || ["Recv failure", "SSL_read", "recv error"].contains { message.contains($0) }
+      switch code {
+      case 0, 18, 52: self.init("the server closed the connection too early")
+      case 56 where isClosed: self.init("the server closed the connection too early")
+      case 1 where message.contains("HTTP/0.9"), 8:
+        self.init("the server does not answer with HTTP")
+      case 5:
+        self.init("there is no host \(Self.proxy(of: url, environment)), the proxy of this machine")
+      case 97:
+        let proxy = Self.proxy(of: url, environment)
+        self.init("the proxy \(proxy) does not connect: \(message.isEmpty ? known : message)")
+      case 6: self.init("there is no host \(host)")
+      case 7: self.init("cannot connect to \(host)")
+      default:
+        // The message of an error of TLS is more precise. Other messages contain times and numbers of bytes.
+        let isPrecise = [35, 56, 60, 77].contains(code) && !message.isEmpty
+        self.init("the connection broke: \(isPrecise ? message : known)")
+      }
+    }
+
+    /// Returns the proxy of an address without a user name and a password.
+    private static func proxy(of url: URL, _ environment: [String: String]) -> String {
+      let names =
+        url.scheme?.lowercased() == "https" ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
+      let values = (names + ["all_proxy", "ALL_PROXY"]).compactMap { environment[$0] }
+      let text = values.first { !$0.isEmpty } ?? ""
+      if let at = text.lastIndex(of: "@") { return String(text[at...].dropFirst()) }
+      return text.components(separatedBy: "://").last ?? text
     }
   }
 

@@ -40,10 +40,10 @@ public struct HTTPTransport: RemoteTransport {
     }
   }
 
-  /// The address without the query, which can contain a secret.
+  /// The address without the query and the fragment, which can contain secrets.
   public var description: String {
     let text = url.absoluteString
-    return text.firstIndex(of: "?").map { "\(text[..<$0])?…" } ?? text
+    return text.firstIndex { $0 == "?" || $0 == "#" }.map { "\(text[...$0])…" } ?? text
   }
 
   public func connect(since token: String?) async throws -> any AsyncSequence<[UInt8], any Error> {
@@ -51,7 +51,9 @@ public struct HTTPTransport: RemoteTransport {
       throw TransportError(
         "this is no address of a web service; use https://HOST/PATH", retry: .never)
     }
-    var own = ["Accept": "text/event-stream", "Cache-Control": "no-store"]
+    var own = [
+      "Accept": "text/event-stream", "Cache-Control": "no-store", "User-Agent": "Swappable",
+    ]
     // A proxy that compresses holds events back.
     own["Accept-Encoding"] = "identity"
     if let token { own["Last-Event-ID"] = token }

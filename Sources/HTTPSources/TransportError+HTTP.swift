@@ -16,17 +16,19 @@ extension TransportError {
     let (code, type) = (head.statusCode, head.mediaType)
     var message =
       switch code {
+      case 200 where head.isStream:
+        "the server sent \(head.compression ?? ""), although the request asks for no compression"
       case 200: "the server sent \(type.isEmpty ? "no events" : type), not text/event-stream"
       case 204: "the server has no events, and asks clients not to connect again (status 204)"
       default: "the server answered with status \(code)"
       }
-    // The first line of a page says nothing.
-    if type.hasSuffix("html") {
-      if code != 200 { message += " and a page" }
-    } else if code != 200, let line = Self.firstLine(of: body) {
+    if code != 200, head.isPage {
+      message += " and a page"
+    } else if head.hasReason, let line = Self.firstLine(of: body) {
       message += ": \(line)"
     }
     switch code {
+    case 200 where head.isStream: break
     case 200, 404: message += "; check the address"
     case 401, 403: message += "; check the authorization"
     default: break
@@ -40,8 +42,14 @@ extension TransportError {
     self.init(message, statusCode: code, retry: retry)
   }
 
+  /// Returns a Boolean value that indicates whether a text has a complete line that is not blank.
+  static func hasLine(_ body: [UInt8]) -> Bool {
+    guard let end = body.lastIndex(of: UInt8(ascii: "\n")) else { return false }
+    return firstLine(of: body[..<end]) != nil
+  }
+
   /// Returns the first line of a text that is not blank, without control characters, or `nil` if there is none.
-  private static func firstLine(of body: [UInt8]) -> String? {
+  private static func firstLine(of body: some Collection<UInt8>) -> String? {
     for line in String(decoding: body, as: UTF8.self).split(whereSeparator: \.isNewline) {
       let shown = String(line.unicodeScalars.filter { $0.properties.generalCategory != .control })
         .withoutOuterSpace

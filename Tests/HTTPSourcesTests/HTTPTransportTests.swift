@@ -71,8 +71,26 @@ extension RemoteDataSource<Item> {
     #expect(request.target == "/list")
     #expect(request.headers["accept"] == "text/event-stream")
     #expect(request.headers["accept-encoding"] == "identity")
+    #expect(request.headers["user-agent"] == "Swappable")
     #expect(request.headers["authorization"] == "Bearer x")
     #expect(request.headers["last-event-id"] == nil)
+  }
+
+  @Test func `several hundred sources are connected at the same time`() async throws {
+    // Each connection has up to four file descriptors in this process.
+    var limit = rlimit()
+    getrlimit(fileLimit, &limit)
+    limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 4_096))
+    setrlimit(fileLimit, &limit)
+    let feed = Feed(ArrayDataSource([Item(1)]))
+    let server = try TestWebServer(["list": { feed }], aliveEvery: .seconds(3_600))
+    let remotes = (0..<300).map { _ in RemoteDataSource<Item>(.http(server.url())) }
+    let observations = remotes.map { $0.observe { _ in } }
+    try await wait(for: "the contents of each source") {
+      remotes.allSatisfy { Array($0.snapshot) == [Item(1)] }
+    }
+    #expect(server.connectionCount.value == remotes.count)
+    for observation in observations { observation.dispose() }
   }
 
   @Test func `events that arrive byte by byte are complete`() async throws {
@@ -218,6 +236,18 @@ extension RemoteDataSource<Item> {
     }
   }
 
+  @Test func `a line break inside a string is an error, not a space`() async throws {
+    let server = try TestWebServer { _, connection in
+      connection.send(TestWebServer.eventHead + Self.initial)
+      connection.send(#"data: {"event":"status","state":"failed","message":"a"#)
+      connection.send("\ndata: b\"}\n\n")
+      await connection.ended()
+    }
+    let remote = RemoteDataSource<Item>(.http(server.url()), clock: ManualClock())
+    let error = try await failure(of: remote)
+    #expect(error.message.contains("the server sent a line that is not valid"), "\(error)")
+  }
+
   // MARK: Requests
 
   @Test func `a password in the address is sent as authorization, and not shown`() async throws {
@@ -270,6 +300,15 @@ extension RemoteDataSource<Item> {
     let error = try await failure(of: RemoteDataSource<Item>(fast: .http(url)))
     #expect(error.message.contains("this is no address of a web service; use https://HOST/PATH"))
     #expect(transportError(error)?.retry == .never)
+  }
+
+  @Test(arguments: [
+    ("list", "list"), ("list?a=b", "list?…"), ("list#a", "list#…"), ("list?a=b#c", "list?…"),
+    ("list#a?b", "list#…"),
+  ])
+  func `neither the query nor the fragment is shown`(path: String, shown: String) throws {
+    let url = try #require(URL(string: "https://host/\(path)"))
+    #expect("\(HTTPTransport.http(url))" == "https://host/\(shown)")
   }
 
   // MARK: Redirections
@@ -393,6 +432,26 @@ extension RemoteDataSource<Item> {
     #expect(error.message.contains("the server sent text/html, not text/event-stream"))
   }
 
+  @Test(arguments: [
+    ("404 Not Found\r\nContent-Type: text/plain", "no such list\nat", "status 404: no such list;"),
+    ("502 Bad Gateway\r\nContent-Type: text/html", "<html>", "status 502 and a page"),
+    ("200 OK\r\nContent-Type: application/xhtml+xml", "", "sent application/xhtml+xml, not"),
+    ("503 Busy\r\nContent-Type: text/plain", "no end of the line", "status 503: no end of the"),
+  ])
+  func `an error whose answer has no end is reported`(
+    head: String, body: String, message: String
+  ) async throws {
+    let server = try TestWebServer { _, connection in
+      connection.send("HTTP/1.1 \(head)\r\nRetry-After: 9\r\n\r\n\(body)")
+      await connection.ended()
+    }
+    let remote = RemoteDataSource<Item>(.http(server.url()), clock: ManualClock())
+    let error = try await failure(of: remote)
+    #expect(error.message.contains(message), "\(error)")
+    #expect(transportError(error)?.retry == .after(.seconds(9)))
+    try await wait(for: "the connection to end") { server.connectionCount.value == 0 }
+  }
+
   @Test func `after an error, the source connects again and keeps its contents`() async throws {
     let source = ArrayDataSource([Item(1)])
     let feed = Feed(source, key: "id")
@@ -511,6 +570,21 @@ extension RemoteDataSource<Item> {
     try await wait(for: "the connection to end") { server.connectionCount.value == 0 }
   }
 
+  @Test func `a server that never answers is reported at the first attempt`() async throws {
+    let clock = ManualClock()
+    let server = try TestWebServer { _, connection in await connection.ended() }
+    let recorder = SourceRecorder(RemoteDataSource<Item>(.http(server.url()), clock: clock))
+    try await wait(for: "the request") { server.requests.value.count == 1 }
+    try await wait(for: "the timer") {
+      clock.nextDeadline == clock.now.advanced(by: .seconds(45))
+    }
+    clock.advanceToNextDeadline()
+    let record = try await recorder.wait { $0.statuses.last?.error != nil }
+    #expect(
+      record.statuses.last?.error?.message
+        == "\(server.url()): the server has sent nothing for 45.0 seconds")
+  }
+
   @Test func `a comment is a sign of life`() async throws {
     let clock = ManualClock()
     let (comments, comment) = AsyncStream.makeStream(of: String.self)
@@ -531,3 +605,9 @@ extension RemoteDataSource<Item> {
     #expect(server.requests.value.count == 1)
   }
 }
+
+#if canImport(Darwin)
+  private let fileLimit = RLIMIT_NOFILE
+#else
+  private let fileLimit = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+#endif

@@ -172,6 +172,16 @@ import Testing
     #expect(transport.tokens.value.prefix(3) == [nil, "a", "a"])
   }
 
+  @Test func `contents of an earlier revision are reported with the address`() async throws {
+    let initial = #"{"event":"initial","revision":1,"token":"a","elements":[{"id":1,"n":0}]}"#
+    let transport = ScriptedTransport([[initial, initial]], isKept: true)
+    let recorder = SourceRecorder(RemoteDataSource<Item>(transport, clock: ManualClock()))
+    let record = try await recorder.wait { $0.statuses.last?.error != nil }
+    #expect(
+      record.statuses.last?.error?.message
+        == "script: the server sent the contents of an earlier revision")
+  }
+
   @Test func `a change that does not fit makes the client ask for the contents`() async throws {
     let initial = #"{"event":"initial","revision":1,"token":"a","elements":[{"id":1,"n":0}]}"#
     let change =

@@ -28,7 +28,7 @@ import Testing
     try await wait(for: "the fourth connection") { transport.tokens.value.count >= 4 }
     let record = recorder.record
     #expect(record.contents == [Item(1)])
-    #expect(transport.tokens.value.prefix(4) == [nil, "a", "a", "a"])
+    #expect(transport.tokens.value.prefix(4) == [nil, "a", nil, nil])
   }
 
   static let hostile: [String] = [

@@ -13,7 +13,7 @@ import Testing
   ///
   /// - Parameter hasContents: A Boolean value that indicates whether the machine has the contents of revision 7.
   static func machine(_ state: Machine.State, hasContents: Bool) -> Machine {
-    var machine = Machine()
+    var machine = Machine { SourceError(code: "disconnected", message: "list: \($0)") }
     if state == .idle { return machine }
     _ = machine.handle(.start)
     if hasContents { _ = machine.handle(.initial(revision: 7, token: "seven")) }
@@ -35,7 +35,7 @@ import Testing
   static let inputs: [Machine.Input] = [
     .start, .initial(revision: 9, token: "nine"), .change(revision: 9, token: "nine"),
     .alive(since: "seven", revision: 7, token: "other"), .status(failed), .broken(lost),
-    .refused(lost), .ended(lost), .mismatch(lost), .retry, .stop,
+    .invalid(lost), .refused(lost), .ended(lost), .mismatch(lost), .retry, .stop,
   ]
 
   /// What a machine with contents does: the next state, the actions, and the token afterward.
@@ -58,7 +58,7 @@ import Testing
       .failed(
         SourceError(
           code: "disconnected",
-          message: "the server did not answer the request"))),
+          message: "list: the server did not answer the request"))),
     .pause(failures: 2),
   ]
 
@@ -72,19 +72,20 @@ import Testing
     case (.connecting, .initial), (.live, .initial), (.live, .change):
       Cell(state: .live, actions: [.publish(.loaded)], token: "nine")
     case (.connecting, .alive): Cell(state: .live, actions: [.show(.loaded)], token: "other")
-    case (.connecting, .broken), (.connecting, .refused):
+    case (.connecting, .broken), (.connecting, .invalid), (.connecting, .refused):
       Cell(state: .pausing, actions: brokenAgain)
     case (.connecting, .ended), (.live, .ended):
       Cell(state: .stopped, actions: [.disconnect, .show(.failed(lost))])
     case (.connecting, .mismatch): Cell(state: .pausing, actions: brokenAgain, token: nil)
     case (.connecting, .stop), (.live, .stop): Cell(state: .stopped, actions: [.disconnect])
-    case (.connecting, .change): Cell(state: .pausing, actions: unanswered)
+    case (.connecting, .change): Cell(state: .pausing, actions: unanswered, token: nil)
     case (.connecting, .status): Cell(state: .connecting, actions: [.show(failed)])
     case (.connecting, .start), (.connecting, .retry):
       Cell(state: .connecting)
 
     case (.live, .status): Cell(state: .live, actions: [.show(failed)])
-    case (.live, .broken), (.live, .refused): Cell(state: .pausing, actions: broken)
+    case (.live, .broken), (.live, .invalid), (.live, .refused):
+      Cell(state: .pausing, actions: broken)
     case (.live, .mismatch): Cell(state: .pausing, actions: broken, token: nil)
     case (.live, .start), (.live, .alive), (.live, .retry): Cell(state: .live)
 
@@ -139,6 +140,25 @@ import Testing
         == [.disconnect, .show(.failed(Self.lost)), .pause(failures: 5)])
   }
 
+  @Test func `before the first contents, a pause that the server asks for is shown`() {
+    var machine = Self.machine(.connecting, hasContents: false)
+    #expect(
+      machine.handle(.broken(Self.lost, after: .seconds(5)))
+        == [
+          .disconnect, .show(.failed(Self.lost)), .pause(failures: 1, after: .seconds(5)),
+        ])
+  }
+
+  @Test(arguments: [400, 409, 410, 412, 431, 404, 503])
+  func `a token that the server rejects is not sent again`(status: Int) {
+    var machine = Self.machine(.connecting, hasContents: true)
+    let failure = TransportError("no", statusCode: status)
+    let error = SourceError(code: "disconnected", message: "no", underlying: failure)
+    _ = machine.handle(.refused(error))
+    let isKept = [404, 503].contains(status)
+    #expect(machine.handle(.retry) == [.connect(since: isKept ? "seven" : nil)])
+  }
+
   @Test func `a server that confirms contents that the client does not have is left`() {
     var machine = Self.machine(.connecting, hasContents: false)
     let actions = machine.handle(.alive(since: nil, revision: 7, token: "seven"))
@@ -157,7 +177,7 @@ import Testing
     var machine = Self.machine(.connecting, hasContents: true)
     let actions = machine.handle(.alive(since: nil, revision: 8, token: "eight"))
     #expect(actions.first == .disconnect)
-    #expect(machine.token == "seven")
+    #expect(machine.token == nil)
   }
 
   @Test(arguments: [6, 7])
@@ -222,6 +242,22 @@ import Testing
       #expect(machine.handle(.broken(Self.lost)).last == .pause(failures: 1))
       _ = machine.handle(.retry)
       _ = machine.handle(.alive(since: "one", revision: 2, token: "one"))
+    }
+  }
+
+  @Test func `a line that cannot be used counts as a failure, whatever comes before it`() {
+    for input in [Machine.Input.invalid(Self.lost), .refused(Self.lost), .mismatch(Self.lost)] {
+      var machine = Self.machine(.connecting, hasContents: false)
+      for failures in 1...9 {
+        _ = machine.handle(.initial(revision: 1, token: "one"))
+        _ = machine.handle(.alive(since: nil, revision: 1, token: "one"))
+        _ = machine.handle(.change(revision: 2, token: "two"))
+        #expect(machine.handle(input).last == .pause(failures: failures))
+        _ = machine.handle(.retry)
+      }
+      _ = machine.handle(.initial(revision: 1, token: "one"))
+      _ = machine.handle(.alive(since: nil, revision: 1, token: "one"))
+      #expect(machine.handle(.broken(Self.lost)).last == .pause(failures: 1))
     }
   }
 }

@@ -9,17 +9,19 @@ import ObservableCollections
 /// |---|---|---|---|---|---|
 /// | `start` | connect | – | – | – | – |
 /// | `initial` | – | publish, live | publish if it is newer, otherwise break | – | – |
-/// | `change` | – | break | publish | – | – |
-/// | `alive` | – | live if it answers the token, otherwise break | break if the revision differs | – | – |
+/// | `change` | – | break without token | publish | – | – |
+/// | `alive` | – | live if it answers the token, otherwise break without token | break if the revision differs | – | – |
 /// | `status` | – | show it if it has an error | show it | – | – |
 /// | `broken` | – | break, silently at first if there are no contents | break | – | – |
-/// | `refused` | – | break | break | – | – |
+/// | `invalid` | – | the same | break | – | – |
+/// | `refused` | – | break, without token if the server may have rejected it | break | – | – |
 /// | `ended` | – | disconnect, show the reason, stop | the same | – | – |
 /// | `mismatch` | – | break without token | break without token | – | – |
 /// | `retry` | – | – | – | connect | – |
 /// | `stop` | stop | disconnect, stop | disconnect, stop | stop | – |
 ///
-/// To break means to disconnect, to show the reason, and to pause. A dash means that nothing happens.
+/// To break means to disconnect, to show the reason, and to pause. A dash means that nothing happens. A connection does
+/// not break silently if the server asks for a pause.
 struct RemoteMachine {
   enum State: Hashable, CaseIterable {
     /// Nobody observes the source yet.
@@ -43,9 +45,11 @@ struct RemoteMachine {
     /// the status of the source if it has failed, in an answer.
     case alive(since: String?, revision: Int, token: String, failure: SourceStatus? = nil)
     case status(SourceStatus)
-    /// The connection ended, or it sent a line that is not valid. The server may ask for an additional pause.
+    /// The connection ended. The server may ask for an additional pause.
     case broken(SourceError, after: Duration = .zero)
-    /// The connection could not be made, or the server does not send the list.
+    /// The server sent a line that is not valid.
+    case invalid(SourceError)
+    /// The connection could not be made, or the server does not send the list, or nothing at all.
     case refused(SourceError, after: Duration = .zero)
     /// The server asks clients not to connect again.
     case ended(SourceError)
@@ -74,9 +78,16 @@ struct RemoteMachine {
   private(set) var token: String?
   /// The status of the source on the server.
   private var reported = SourceStatus.loaded
-  /// The number of connections that have failed one after another. A connection succeeds when it has sent a line after its
-  /// first contents, because it may break again and again at the first change.
+  /// The number of connections that have failed one after another. A connection succeeds if it sends a line after its
+  /// first contents, and then the connection itself ends. A line that cannot be used may return at each connection.
   private var failures = 0
+  /// A Boolean value that indicates whether the present connection has sent a line after its first contents.
+  private var isProven = false
+  /// Makes the error for a reason of this machine.
+  private let error: @Sendable (String) -> SourceError
+
+  /// - Parameter error: A closure that makes the error for a reason of this machine.
+  init(error: @escaping @Sendable (String) -> SourceError) { self.error = error }
 
   mutating func handle(_ input: Input) -> [Action] {
     switch (state, input) {
@@ -92,30 +103,28 @@ struct RemoteMachine {
       return [.publish(advance(to: revision, token))]
     case (.live, .initial(let revision, let token, let failure)):
       guard let known = self.revision, revision > known else {
-        return breakOff(Self.error("the server sent the contents of an earlier revision"))
+        return breakOff(error("the server sent the contents of an earlier revision"))
       }
-      failures = 0
+      isProven = true
       reported = failure ?? .loaded
       return [.publish(advance(to: revision, token))]
     case (.connecting, .change):
       // Its revisions may belong to another server.
-      return handle(.broken(Self.error("the server did not answer the request")))
+      return leaveUnanswered()
     case (.live, .change(let revision, let token)):
-      failures = 0
+      isProven = true
       return [.publish(advance(to: revision, token))]
     case (.connecting, .alive(let request, let revision, let token, let failure)):
       // A change may have been lost before a line that does not answer the token.
-      guard let request, request == self.token else {
-        return handle(.broken(Self.error("the server did not answer the request")))
-      }
+      guard let request, request == self.token else { return leaveUnanswered() }
       reported = failure ?? .loaded
       return [.show(advance(to: revision, token))]
     case (.live, .alive(_, let revision, _, _)):
       if revision == self.revision {
-        failures = 0
+        isProven = true
         return []
       }
-      return breakOff(Self.error("a change was lost"))
+      return breakOff(error("a change was lost"))
     case (.connecting, .status(let status)):
       return status.error != nil ? [.show(status)] : []
     case (.live, .status(let status)):
@@ -123,10 +132,18 @@ struct RemoteMachine {
       return [.show(status)]
     case (.connecting, .broken(let error, let delay)):
       return breakOff(
-        error, after: delay, isSilent: revision == nil && failures < Self.silentFailures)
-    case (.live, .broken(let error, let delay)), (.connecting, .refused(let error, let delay)),
-      (.live, .refused(let error, let delay)):
+        error, after: delay,
+        isSilent: revision == nil && failures < Self.silentFailures && delay == .zero)
+    case (.connecting, .invalid(let error)): return handle(.broken(error))
+    case (.connecting, .refused(let error, let delay)):
+      let failure = error.underlying as? TransportError
+      if let code = failure?.statusCode, Self.tokenCodes.contains(code) { token = nil }
       return breakOff(error, after: delay)
+    case (.live, .broken(let error, let delay)):
+      if isProven { failures = 0 }
+      return breakOff(error, after: delay)
+    case (.live, .refused(let error, let delay)): return breakOff(error, after: delay)
+    case (.live, .invalid(let error)): return breakOff(error)
     case (.connecting, .ended(let error)), (.live, .ended(let error)):
       state = .stopped
       return [.disconnect, .show(.failed(error))]
@@ -145,6 +162,7 @@ struct RemoteMachine {
 
   /// Records the revision of the contents, and returns their status.
   private mutating func advance(to revision: Int, _ token: String?) -> SourceStatus {
+    if state == .connecting { isProven = false }
     state = .live
     (self.revision, self.token) = (revision, token)
     return reported
@@ -152,6 +170,14 @@ struct RemoteMachine {
 
   /// The number of connections that may break before the first contents without a failure of the source.
   private static let silentFailures = 4
+  /// The status codes with which a server may reject a token that it cannot read, that is too old, or that is too long.
+  private static let tokenCodes: Set = [400, 409, 410, 412, 431]
+
+  /// Breaks off a connection whose first line does not answer the token. The next request asks for the contents.
+  private mutating func leaveUnanswered() -> [Action] {
+    token = nil
+    return handle(.broken(error("the server did not answer the request")))
+  }
 
   private mutating func breakOff(
     _ error: SourceError, after delay: Duration = .zero, isSilent: Bool = false
@@ -160,9 +186,5 @@ struct RemoteMachine {
     failures += 1
     let status = isSilent ? [] : [Action.show(.failed(error))]
     return [.disconnect] + status + [.pause(failures: failures, after: delay)]
-  }
-
-  private static func error(_ reason: String) -> SourceError {
-    SourceError(code: "disconnected", message: reason, underlying: TransportError(reason))
   }
 }

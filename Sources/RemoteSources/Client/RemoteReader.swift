@@ -16,7 +16,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
   private let pauseTimer: QueueTimer
   private let silenceTimer: QueueTimer
 
-  private var machine = RemoteMachine()
+  private var machine: RemoteMachine
   /// The member that identifies elements: the one that the user names, or the one that the server names.
   private var key: String?
   private let isKeyFixed: Bool
@@ -32,6 +32,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
   ) {
     (self.transport, self.feed, self.decoding) = (transport, feed, decoding)
     (self.key, isKeyFixed, self.timing) = (key, key != nil, timing)
+    machine = RemoteMachine { Self.error($0, transport) }
     pauseTimer = QueueTimer(queue: queue, clock: clock)
     silenceTimer = QueueTimer(queue: queue, clock: clock)
   }
@@ -103,7 +104,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
   private func restartSilence() {
     silenceTimer.schedule(after: timing.silence) { [weak self, timing, transport] in
       self?.handle(
-        .broken(Self.error("the server has sent nothing for \(timing.silence)", transport)))
+        .refused(Self.error("the server has sent nothing for \(timing.silence)", transport)))
     }
   }
 
@@ -167,7 +168,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
         Self.error("the key of this source does not fit the list: \(reason)", transport))
     }
     if error.isAboutType { return .refused(Self.error(error.reason, transport)) }
-    return .broken(
+    return .invalid(
       Self.error("the server sent a line that is not valid: \(error.reason)", transport))
   }
 

@@ -1,0 +1,80 @@
+#if os(Linux)
+  import DataSourceTesting
+  import Foundation
+  @testable import HTTPSources
+  import ObservableCollections
+  @testable import RemoteSources
+  import SwappableSources
+  import TestSupport
+  import TestTags
+  import Testing
+
+  @Suite(.tags(.system), .timeLimit(.minutes(10))) struct HTTPConnectionTests {
+    @Test(arguments: [
+      (
+        "200 OK\r\nContent-Type: text/event-stream",
+        "the server sent gzip, although the request asks for no compression"
+      ),
+      (
+        "200 OK\r\nContent-Type: text/plain",
+        "the server sent text/plain, not text/event-stream; check the address"
+      ),
+      ("500 Oops\r\nContent-Type: text/plain", "the server answered with status 500"),
+    ])
+    func `a compressed answer is refused`(head: String, message: String) async throws {
+      let server = try TestWebServer { _, connection in
+        connection.send("HTTP/1.1 \(head)\r\nContent-Encoding: gzip\r\n\r\n\u{1F}\u{8}line\n")
+        await connection.ended()
+      }
+      let recorder = SourceRecorder(RemoteDataSource<Item>(fast: .http(server.url())))
+      let record = try await recorder.wait { $0.statuses.last?.error != nil }
+      #expect(record.statuses.last?.error?.message == "\(server.url()): \(message)")
+    }
+
+    @Test(arguments: [
+      (56, "Recv failure: Connection reset by peer", "the server closed the connection too early"),
+      (
+        56, "OpenSSL SSL_read: error:0A000126:SSL routines::unexpected eof while reading, errno 0",
+        "the server closed the connection too early"
+      ),
+      (56, "", "the server closed the connection too early"),
+      (
+        56, "CONNECT tunnel failed, response 407",
+        "the connection broke: CONNECT tunnel failed, response 407"
+      ),
+      (1, "Received HTTP/0.9 when not allowed", "the server does not answer with HTTP"),
+      (1, "Protocol \"https\" not supported", "the connection broke: known"),
+      (8, "Invalid status line", "the server does not answer with HTTP"),
+      (
+        5, "Could not resolve proxy: proxy.example",
+        "there is no host proxy.example:8080, the proxy of this machine"
+      ),
+      (
+        97, "connection to proxy closed",
+        "the proxy proxy.example:8080 does not connect: connection to proxy closed"
+      ),
+      (28, "Operation timed out after 12345 milliseconds", "the connection broke: known"),
+    ])
+    func `an error of libcurl says what happened`(
+      code: Int32, text: String, message: String
+    ) throws {
+      let url = try #require(URL(string: "https://host/list"))
+      for proxy in ["http://me:p@ss@proxy.example:8080", "http://proxy.example:8080"] {
+        let error = TransportError(
+          code: code, url, message: text, known: "known",
+          environment: ["https_proxy": proxy, "http_proxy": "other"])
+        #expect(error.description == message)
+      }
+    }
+
+    @Test func `a server of another protocol is reported`() async throws {
+      let server = try TestWebServer { _, connection in connection.send("220 ready\r\n") }
+      let remote = RemoteDataSource<Item>(.http(server.url()), clock: ManualClock())
+      let recorder = SourceRecorder(remote)
+      let record = try await recorder.wait { $0.statuses.last?.error != nil }
+      #expect(
+        record.statuses.last?.error?.message
+          == "\(server.url()): the server does not answer with HTTP")
+    }
+  }
+#endif
