@@ -2,10 +2,13 @@ import Diffing
 import Foundation
 import ObservableCollections
 import RemoteSources
+import SwappablePrimitives
 import SwappableSources
 import TestSupport
 import TestTags
 import Testing
+
+@testable import livelist
 
 /// Lists of web services.
 @Suite(.tags(.system), .timeLimit(.minutes(10))) struct WebServiceTests {
@@ -75,6 +78,47 @@ import Testing
     #expect(request.headers["x-key"] == "7")
     #expect(request.headers["x-other"] == "x")
     #expect(request.headers["authorization"] == "Bearer a:b")
+  }
+
+  @Test(arguments: [
+    ("HTTP://joe:s3cret@host/?t=s3cret", "HTTP://host/?…"), ("Https://host/a", "Https://host/a"),
+    ("https://joe:pass/s3cret@host/", "https://…@host/"),
+    ("http:///joe:s3cret@host", "http:///…@host"),
+    ("ws://joe:s3cret@host/a?t=s3cret", "ws://…@host/a?…"), ("ws://joe:a?s3cret@host", "ws://…?…"),
+    ("http:/joe:s3cret@host/", "http:/…@host/"), (" live:http://joe:s3cret@h", " live:http://…@h"),
+    ("json:https://host/?t=s3cret", "json:https://host/?…"), ("a=ws://s3cret@h", "a=ws://…@h"),
+    ("POSTGRES:host=h password=s3cret", "POSTGRES:host=h password=…"),
+    ("/tmp/a:/b@c?d", "/tmp/a:/b@c?d"), ("sqlite:/a.db?SELECT '@'", "sqlite:/a.db?SELECT '@'"),
+    ("a.db?SELECT 'http://a@b'", "a.db?SELECT 'http://a@b'"), ("json:/a?.json", "json:/a?.json"),
+    ("live:unix:/tmp/a@b#c", "live:unix:/tmp/a@b#c"), ("a.db#t:/@", "a.db#t:/@"),
+  ])
+  func `the text of an address has no password and no query`(source: String, text: String) {
+    #expect(SourceSpecification.redacted(source) == text)
+  }
+
+  @Test(arguments: [
+    "HTTP://joe:s3cret@/?t=s3cret", "ws://joe:s3cret@h/a.json?t=s3cret", "http:/joe:s3cret@h/a.db",
+    " live:http://joe:s3cret@h/?t=s3cret", "json:https://joe:s3cret@h/?t=s3cret",
+    "POSTGRES:host=h password=s3cret?SELECT 1",
+  ])
+  func `a mistake in an address is an error without its secrets`(source: String) throws {
+    var results = [
+      try Livelist.run("watch", source), try Livelist.run(source),
+      try Livelist.run("serve", "--listen", "unix:s", source),
+      try Livelist.run("serve", "--listen", "unix:s", "a=\(source)"),
+    ]
+    let file = try Workplace().json("a.json", "[]")
+    results.append(
+      try Livelist.run("watch", "--until-eof", file, input: "swap \(source)\nswpa \(source)\n"))
+    for result in results {
+      #expect(!result.errors.isEmpty && !result.errors.contains("s3cret"), "\(result.errors)")
+    }
+    #expect(results.dropLast().allSatisfy { $0.status == 2 })
+  }
+
+  @Test func `the scheme may be in capitals`() throws {
+    let specification = try SourceSpecification("HTTPS://host/a")
+    #expect(specification.kind == .web(try #require(URL(string: "HTTPS://host/a"))))
   }
 
   @Test(arguments: [
