@@ -61,14 +61,15 @@ struct Livelist {
       return try command.command(words)
     }
     let isOption = name.hasPrefix("-")
+    let shown = SourceSpecification.redacted(name)
     if name.contains(".") || name.contains("/") {
       throw .usage(
-        "\"\(name)\" is no command; to show it as a list, use livelist view \(name); "
-          + "to print its changes, use livelist watch \(name)")
+        "\"\(shown)\" is no command; to show it as a list, use livelist view \(shown); "
+          + "to print its changes, use livelist watch \(shown)")
     }
     let words = isOption ? ["--help", "--version"] : names + ["help", "version"]
     throw .usage(
-      "unknown \(isOption ? "option" : "command") \"\(name)\""
+      "unknown \(isOption ? "option" : "command") \"\(shown)\""
         + "\(NearestWord.advice(for: name, among: words)); \(hint)")
   }
 }

@@ -140,7 +140,8 @@ import Testing
     (["completions"], "needs one shell, but there is none"),
     (["completions", "ksh"], "unknown shell \"ksh\""),
     (["apply", "json:a", "json:b"], "there are 2"),
-    (["apply", "--key", "a"], "takes no options"),
+    (["apply", "--key", "a"], "this command takes --header"),
+    (["completions", "--key", "a"], "takes no options"),
     (["merge", "--key", "a", "json:a", "json:b"], "there are 2"),
     (
       ["merge", "--prefer", "json:a", "json:b", "json:c"],

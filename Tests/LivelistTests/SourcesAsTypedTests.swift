@@ -71,6 +71,17 @@ import Testing
     #expect(try initial("json:" + place("a[1]*.json")) == Self.line("[1]"))
   }
 
+  @Test func `a path in a directory whose name ends with a colon is no address`() throws {
+    try FileManager.default.createDirectory(
+      atPath: place("a:"), withIntermediateDirectories: true)
+    try place.json("a:/b.json", "[7]")
+    let livelist = try Livelist(
+      ["-c", "cd '\(place.path)' && '\(try Program.find("livelist"))' view a:/b.json"],
+      program: "/bin/sh")
+    #expect(try livelist.restOfOutput().contains("7"))
+    #expect(try livelist.waitForExit() == 0)
+  }
+
   @Test func `an array that is expected but not found names the other format`() throws {
     let result = try Livelist.run("watch", try save("a.json", "{\"a\":1}\n{\"a\":2}\n"))
     #expect(result.status == 1)

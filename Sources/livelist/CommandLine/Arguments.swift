@@ -75,7 +75,8 @@ struct Arguments {
           + "\(name)=\(text)")
     }
     guard option.isBytes || text.string != nil else {
-      throw .usage("\(name) cannot be \"\(text)\", which is not UTF-8; \(option.hint)")
+      let value = option.isSecret ? "a value" : "\"\(text)\","
+      throw .usage("\(name) cannot be \(value) which is not UTF-8; \(option.hint)")
     }
     let words = option.choices
     if !words.isEmpty, !(words + option.synonyms).contains(text.description) {

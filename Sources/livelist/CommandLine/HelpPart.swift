@@ -55,7 +55,12 @@ struct HelpPart: Sendable {
         "live:unix:PATH#NAME", "a list that livelist serve, or another program, serves on a socket"
       ),
       (
-        "https://HOST/PATH", "a list that a web service sends as Server-Sent Events; also http://"
+        "https://HOST/PATH",
+        """
+        a list that a web service sends as Server-Sent Events; also http://; on Linux, the environment \
+        variables https_proxy and http_proxy name the proxy for these schemes, and no_proxy the hosts \
+        that are reached without it
+        """
       ),
       (
         "-",

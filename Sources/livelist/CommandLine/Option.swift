@@ -18,6 +18,8 @@ struct Option: Sendable {
   var example: String?
   /// A Boolean value that indicates whether the value is given to the system, and need not be UTF-8.
   var isBytes = false
+  /// A Boolean value that indicates whether the value may be a secret, which no message shows.
+  var isSecret = false
   /// The commands that take the option.
   let commands: [CommandName]
   /// The actions of the command `triggers` that take the option.
@@ -93,6 +95,8 @@ struct Option: Sendable {
 extension Option {
   /// The commands that print or show lists.
   static let lists: [CommandName] = [.watch, .view, .diff]
+  /// The commands whose sources may be lists of web services.
+  static let webReaders: [CommandName] = lists + [.apply, .merge, .serve, .explain]
 
   /// What to use in place of options that other programs have.
   private static let foreign: [(words: [String], commands: [CommandName], advice: String)] = [

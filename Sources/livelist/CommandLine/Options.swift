@@ -288,29 +288,16 @@ extension Option {
     },
     Option(
       name: "--header", value: "NAME:VALUE", example: "'Authorization: Bearer KEY'",
-      commands: lists + [.merge, .serve, .explain],
-      repeats: lists + [.merge, .serve, .explain], summary: "a header of requests to web services",
+      isSecret: true, commands: webReaders, repeats: webReaders,
+      summary: "a header of requests to web services",
       help: """
         A header of each request to a web service, such as 'Authorization: Bearer KEY'. With @FILE, \
-        each line of a file is a header, because other users can read command lines.
+        each line of a file is a header, because other users can read command lines. With several \
+        --header, all are sent. One set of headers goes to every web address of the command, so use \
+        several commands for services that must not see the secrets of each other.
         """
     ) { (options, given) throws(LivelistError) in
-      var lines = [given.text]
-      if given.bytes.hasPrefix("@") {
-        guard
-          let text = try? String(contentsOfFile: String(given.text.dropFirst()), encoding: .utf8)
-        else {
-          throw .input("cannot read the headers in \(given.text.dropFirst()); check the path")
-        }
-        lines = text.split(whereSeparator: \.isNewline).map(String.init)
-      }
-      for line in lines {
-        guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else {
-          throw given.mistake("NAME:VALUE or @FILE")
-        }
-        let value = line[colon...].dropFirst().drop(while: \.isWhitespace)
-        options.sources.headers[String(line[..<colon])] = String(value)
-      }
+      try HeaderOption.add(given, to: &options.sources.headers)
     },
     Option(
       name: "--trace", commands: [.watch], summary: "print the steps of the work",

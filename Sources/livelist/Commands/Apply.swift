@@ -6,12 +6,17 @@ import RemoteSources
 /// The command `apply`: applies the events on standard input and prints the resulting elements.
 struct Apply: Command {
   private let old: SourceSpecification?
+  private let options: SourceOptions
 
   init(_ words: Arguments) throws(LivelistError) {
     try words.checkCount(...1, "takes at most one source")
     old = try words.operands.first.map { (old) throws(LivelistError) in
       try SourceSpecification(old)
     }
+    var options = words.options.sources
+    // The offsets of the events count all lines.
+    options.hasStrictLines = true
+    self.options = options
   }
 
   func run(_ output: Output) async throws(LivelistError) {
@@ -38,9 +43,6 @@ struct Apply: Command {
 
   private func oldElements() async throws(LivelistError) -> [JSONElement]? {
     guard let old else { return nil }
-    // The offsets of the events count all lines.
-    var options = SourceOptions()
-    options.hasStrictLines = true
     let source = try old.open(options)
     let contents = try await source.completeSnapshot()
     source.reportFailure()

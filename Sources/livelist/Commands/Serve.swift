@@ -16,8 +16,12 @@ struct Serve: Command {
     try words.checkCount(1..., "needs at least one NAME=SOURCE")
     var lists: [(name: String, source: SourceSpecification)] = []
     for word in words.operands {
-      guard let parts = word.split(at: "="), !parts.before.isEmpty else {
-        throw .usage("\"\(word)\" is not NAME=SOURCE; use \(CommandName.serve.usage)")
+      // A source without a name may contain the sign, too.
+      guard let parts = word.split(at: "="), !parts.before.isEmpty,
+        !PostgresSource.resembles(word.description), WebAddress.scheme(of: parts.before) == nil
+      else {
+        let shown = SourceSpecification.redacted(word.description)
+        throw .usage("\"\(shown)\" is not NAME=SOURCE; use \(CommandName.serve.usage)")
       }
       guard let name = parts.before.string else {
         throw .usage("the name \"\(parts.before)\" is not UTF-8; use another name")
@@ -130,7 +134,8 @@ struct Serve: Command {
     let (name, source) = rest.firstWord
     func swaps() throws(LivelistError) -> SwapRequests {
       guard let list = lists[name] else {
-        throw .input("there is no list \"\(name)\"; the lists are \(names)")
+        let shown = SourceSpecification.redacted(name.description)
+        throw .input("there is no list \"\(shown)\"; the lists are \(names)")
       }
       return list.swaps
     }
@@ -147,7 +152,8 @@ struct Serve: Command {
     default:
       let advice = NearestWord.advice(for: command, among: ["swap", "cancel", "quit"])
       throw .usage(
-        "unknown command \"\(text)\"\(advice); use swap NAME SOURCE, cancel NAME or quit")
+        "unknown command \"\(SourceSpecification.redacted(command: text))\"\(advice); "
+          + "use swap NAME SOURCE, cancel NAME or quit")
     }
     return false
   }

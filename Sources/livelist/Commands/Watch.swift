@@ -201,7 +201,7 @@ private enum WatchCommand {
     case "quit" where rest.isEmpty: self = .quit
     default:
       throw .usage(
-        "unknown command \"\(text)\""
+        "unknown command \"\(SourceSpecification.redacted(command: text))\""
           + NearestWord.advice(
             for: name, among: ["swap", "cancel", "accept", "reject", "quit"])
           + "; use swap SOURCE, cancel, accept, reject or quit")

@@ -6,9 +6,13 @@ import SwappablePrimitives
 
 /// Sources of the form `postgres:CONNINFO?SQL`.
 enum PostgresSource {
-  /// Returns the text of a source without passwords, for messages.
-  static func redacted(_ text: String) -> String {
-    isSource(ByteString(text)) ? redactingPasswords(in: text) : text
+  /// Returns a Boolean value that indicates whether a text has the scheme of a server, also in capitals, or after white
+  /// space.
+  ///
+  /// These are mistakes, but the errors for them must not show a password either.
+  static func resembles(_ text: String) -> Bool {
+    let scheme = text.drop(while: \.isWhitespace).prefix { $0 != ":" }
+    return ["postgres", "postgresql"].contains(scheme.lowercased())
   }
 
   /// Returns a Boolean value that indicates whether a source has the scheme of a server.
@@ -23,7 +27,7 @@ enum PostgresSource {
   static func kind(of text: String) throws(LivelistError) -> SourceSpecification.Kind {
     guard case (let connectionString, let sql?) = parts(of: text) else {
       throw .usage(
-        "the source \"\(redacted(text))\" has no query; use postgres:CONNINFO?SQL, for example "
+        "the source \"\(redactingPasswords(in: text))\" has no query; use postgres:CONNINFO?SQL, for example "
           + "'postgres:host=localhost dbname=shop?SELECT * FROM item'")
     }
     return .serverQuery(connectionString: connectionString, sql: sql)

@@ -1,7 +1,7 @@
 import FileSources
 import FileWatching
 import Foundation
-import HTTPSources
+import PostgresSources
 import SwappablePrimitives
 
 /// A source of elements, as given on the command line.
@@ -62,7 +62,7 @@ struct SourceSpecification: Sendable, Equatable {
   init(_ text: ByteString, allowing input: Input = .none) throws(LivelistError) {
     self.text = SourceSpecification.redacted(text.description)
     guard !text.bytes.contains(0) else {
-      throw .usage("the source \"\(text)\" contains a NUL character; remove it")
+      throw .usage("the source \"\(self.text)\" contains a NUL character; remove it")
     }
     kind = try SourceParser(text: text).kind()
     switch kind {
@@ -101,13 +101,13 @@ struct SourceSpecification: Sendable, Equatable {
 
   /// Returns the text of a source without passwords, for messages.
   static func redacted(_ text: String) -> String {
-    guard isWebAddress(ByteString(text)) else { return PostgresSource.redacted(text) }
-    return URL(string: text).map { "\(HTTPTransport.http($0))" } ?? "https://…"
+    PostgresSource.resembles(text) ? redactingPasswords(in: text) : WebAddress.redacted(text)
   }
 
-  /// Returns a Boolean value that indicates whether a source has the scheme of a web service.
-  static func isWebAddress(_ text: ByteString) -> Bool {
-    text.hasPrefix("https://") || text.hasPrefix("http://")
+  /// Returns the text of a command, such as `swap SOURCE`, without the passwords of its words.
+  static func redacted(command: ByteString) -> String {
+    let words = command.description.split(separator: " ", omittingEmptySubsequences: false)
+    return redactingPasswords(in: words.map { redacted(String($0)) }.joined(separator: " "))
   }
 
   /// A Boolean value that indicates whether the source is a single pipe, which ends.
@@ -126,6 +126,9 @@ struct SourceSpecification: Sendable, Equatable {
 /// A parser of sources: with a scheme such as `json:`, or as a path, whose kind is guessed.
 private struct SourceParser {
   let text: ByteString
+
+  /// The text without passwords, for messages.
+  private var shown: String { SourceSpecification.redacted(text.description) }
 
   static let kindsHint =
     "use the path of a file, or json:PATH for a file with a JSON array, jsonl:PATH for a file with "
@@ -150,12 +153,16 @@ private struct SourceParser {
 
   func kind() throws(LivelistError) -> SourceSpecification.Kind {
     if text == "-" { return .pipe(path: SourceSpecification.standardInput, nil) }
+    if PostgresSource.isSource(text) { return try PostgresSource.kind(of: try string(text)) }
+    if WebAddress.isSource(text) { return try web() }
+    // The name of a directory may end with a colon.
+    if let scheme = WebAddress.scheme(of: text), !exists(scheme) {
+      throw .usage("\"\(shown)\" is no file and no source; \(SourceParser.kindsHint)")
+    }
     if let rest = rest(after: "json:") { return try file(rest, .json, scheme: "json:") }
     if let rest = rest(after: "jsonl:") { return try file(rest, .jsonLines, scheme: "jsonl:") }
     if let rest = rest(after: "sqlite:") { return try database(rest) }
-    if PostgresSource.isSource(text) { return try PostgresSource.kind(of: try string(text)) }
     if let rest = rest(after: "live:") { return try live(rest) }
-    if SourceSpecification.isWebAddress(text) { return try web() }
     if let rest = rest(after: "lines:") {
       guard rest == "-" else {
         throw .usage("unknown source \"\(text)\"; use lines:- for the events on standard input")
@@ -173,8 +180,8 @@ private struct SourceParser {
   private func string(_ part: ByteString) throws(LivelistError) -> String {
     guard let string = part.string else {
       throw .usage(
-        "the source \"\(SourceSpecification.redacted(text.description))\" is not UTF-8; only the paths of "
-          + "files and sockets may contain other bytes")
+        "the source \"\(shown)\" is not UTF-8; only the paths of files and sockets may contain "
+          + "other bytes")
     }
     return string
   }
@@ -206,8 +213,7 @@ private struct SourceParser {
   private func web() throws(LivelistError) -> SourceSpecification.Kind {
     guard let url = URL(string: try string(text)), url.host?.isEmpty == false else {
       throw .usage(
-        "the source \"\(SourceSpecification.redacted(text.description))\" is no address; "
-          + "use https://HOST/PATH")
+        "the source \"\(shown)\" is no address; use https://HOST/PATH")
     }
     return .web(url)
   }
@@ -284,15 +290,15 @@ private struct SourceParser {
     if let pattern = PathPattern(text) {
       guard let format = fileKind(byEnding: text)?.format else {
         throw .usage(
-          "the kind of the files \"\(text)\" is not known by an ending; "
-            + "use json:\(text) or jsonl:\(text)")
+          "the kind of the files \"\(shown)\" is not known by an ending; "
+            + "use json:\(shown) or jsonl:\(shown)")
       }
       return .files(pattern, format)
     }
     switch fileKind(byEnding: text) {
     case .database: return try database(text)
     case .list(let format): return .file(path: text, format)
-    case nil: throw .usage("\"\(text)\" is no file and no source; \(SourceParser.kindsHint)")
+    case nil: throw .usage("\"\(shown)\" is no file and no source; \(SourceParser.kindsHint)")
     }
   }
 

@@ -1,0 +1,74 @@
+import Foundation
+import SwappablePrimitives
+
+/// The values of the option `--header`, each of which is a header or the path of a file of headers.
+///
+/// No error shows a header, because it may be a secret.
+enum HeaderOption {
+  /// Adds the headers of a value. A later header replaces an earlier one of the same name, without regard to case.
+  static func add(
+    _ given: Option.Given, to headers: inout [String: String]
+  ) throws(LivelistError) {
+    guard given.text.hasPrefix("@"), given.text != "@" else {
+      return try add(line: given.text[...], from: "--header", to: &headers)
+    }
+    let path = given.text.dropFirst()
+    guard let text = try? String(contentsOfFile: String(path), encoding: .utf8) else {
+      throw .input(
+        "cannot read the headers in \(path); check the path, and that the file is UTF-8 text")
+    }
+    let lines = text.drop { $0 == "\u{FEFF}" }
+      .split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+    for (offset, line) in lines.enumerated() where !line.allSatisfy(\.isWhitespace) {
+      try add(line: line, from: "line \(offset + 1) of the headers in \(path)", to: &headers)
+    }
+  }
+
+  /// Adds the header of a line.
+  ///
+  /// - Parameters:
+  ///   - line: The name, a colon, and the value.
+  ///   - origin: The place of the line, for errors.
+  ///   - headers: The headers before it.
+  private static func add(
+    line: Substring, from origin: String, to headers: inout [String: String]
+  ) throws(LivelistError) {
+    guard let parts = ByteString(line).split(at: ":") else {
+      throw .usage(
+        "\(origin) has no colon; use NAME:VALUE\(origin == "--header" ? " or @FILE" : ""), "
+          + "for example 'Authorization: Bearer KEY'")
+    }
+    let name = trimmed(parts.before)
+    guard !name.isEmpty, name.utf8.allSatisfy(isTokenByte) else {
+      throw .usage(
+        "\(origin) has no valid name before the colon; use letters, digits and hyphens, "
+          + "for example 'Authorization: Bearer KEY'")
+    }
+    let value = trimmed(parts.after)
+    guard !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+      throw .usage("\(origin) has a control character in the value of \(name); remove it")
+    }
+    for other in headers.keys where other.lowercased() == name.lowercased() {
+      headers[other] = nil
+    }
+    headers[name] = value
+  }
+
+  /// Returns a text without the spaces and tabs at both ends.
+  private static func trimmed(_ text: ByteString) -> String {
+    func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+    var bytes = text.bytes.drop(while: isSpace)
+    while let last = bytes.last, isSpace(last) { bytes.removeLast() }
+    return ByteString(bytes: bytes).description
+  }
+
+  /// Returns a Boolean value that indicates whether a name may contain a byte: a `tchar` of RFC 9110, section 5.6.2.
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "a")...UInt8(ascii: "z"):
+      true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import HTTPSources
+import SwappablePrimitives
+
+/// Sources of the form `https://HOST/PATH`, and texts that resemble them.
+enum WebAddress {
+  /// The schemes of sources that have a path, which an address may follow by mistake.
+  private static let localSchemes: [ByteString] = ["json:", "jsonl:", "sqlite:", "live:unix:"]
+
+  /// Returns a Boolean value that indicates whether a source has the scheme of a web service, also in capitals.
+  static func isSource(_ text: ByteString) -> Bool {
+    ["https://", "http://"].contains { scheme in
+      text.bytes.prefix(scheme.utf8.count)
+        .elementsEqual(scheme.utf8) { byte, expected in
+          byte == expected || (0x41...0x5A).contains(byte) && byte | 0x20 == expected
+        }
+    }
+  }
+
+  /// Returns the text before the first `:/`, and the colon, of a text that resembles an address.
+  ///
+  /// A scheme of this program does not count: the result for `json:http://HOST` is `http:`. In a path or a query, other
+  /// text comes before `:/`. The result is `nil` for them.
+  static func scheme(of text: ByteString) -> ByteString? {
+    parts(of: text).map { ByteString(bytes: text.bytes[$0.scheme]) }
+  }
+
+  /// Returns the text of an address without the user, the password and the query. Other texts stay as they are.
+  static func redacted(_ text: String) -> String {
+    let bytes = ByteString(text)
+    if isSource(bytes), let url = URL(string: text), url.host?.isEmpty == false {
+      return "\(HTTPTransport.http(url))"
+    }
+    guard let place = parts(of: bytes)?.place else { return text }
+    let rest = bytes.bytes[place...]
+    let query = rest.firstIndex(of: UInt8(ascii: "?")) ?? rest.endIndex
+    var shown = rest[..<query]
+    var mask = ""
+    if let end = rest.lastIndex(of: UInt8(ascii: "@")) {
+      // A question mark before the sign may be part of the password.
+      shown = rest[min(end, query)..<query]
+      mask = "…"
+    }
+    return ByteString(bytes: bytes.bytes[..<place]).description + mask
+      + ByteString(bytes: shown).description + (query == rest.endIndex ? "" : "?…")
+  }
+
+  /// Returns the range of the scheme with its colon, and the offset after the slashes.
+  private static func parts(of text: ByteString) -> (scheme: Range<Int>, place: Int)? {
+    let bytes = text.bytes
+    let local = localSchemes.first { text.hasPrefix($0) }
+    let start = local?.bytes.count ?? 0
+    let marks = "/?#".utf8
+    guard let slash = bytes[start...].firstIndex(where: marks.contains),
+      bytes[slash] == UInt8(ascii: "/"), slash - start > 1,
+      bytes[slash - 1] == UInt8(ascii: ":")
+    else { return nil }
+    let place = bytes[slash...].firstIndex { $0 != UInt8(ascii: "/") } ?? bytes.endIndex
+    return (start..<slash, place)
+  }
+}
