@@ -11,13 +11,20 @@ struct EventRequest: Sendable {
 
   /// Returns the headers for an address, to which a server may have redirected the request.
   func headers(for target: URL) -> [String: String] {
-    origin(of: target) == origin(of: url)
-      ? headers.merging(privateHeaders) { _, own in own } : headers
+    origin(of: target) == origin(of: url) ? headers.replacing(with: privateHeaders) : headers
   }
 
   private func origin(of url: URL) -> [String?] {
     let scheme = url.scheme?.lowercased()
     return [scheme, url.host?.lowercased(), "\(url.port ?? (scheme == "https" ? 443 : 80))"]
+  }
+}
+
+extension [String: String] {
+  /// Returns these headers, where others replace those that have the same name in any case.
+  func replacing(with others: Self) -> Self {
+    let names = Set(others.keys.map { $0.lowercased() })
+    return filter { !names.contains($0.key.lowercased()) }.merging(others) { $1 }
   }
 }
 

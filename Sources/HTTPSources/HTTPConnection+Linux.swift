@@ -94,7 +94,7 @@
       defer { curl.easyCleanup(easy) }
       var fields: LibCurl.List?
       for (name, value) in request.headers(for: url) {
-        fields = curl.append(fields, "\(name): \(value)") ?? fields
+        fields = curl.append(fields, value.isEmpty ? "\(name);" : "\(name): \(value)") ?? fields
       }
       defer { curl.freeAll(fields) }
       var message = [CChar](repeating: 0, count: 256)

@@ -36,7 +36,7 @@ public struct HTTPTransport: RemoteTransport {
     (parts.user, parts.password) = (nil, nil)
     self.url = parts.url ?? url.absoluteURL
     self.headers = {
-      try await headers().merging(["Authorization": "Basic \(credentials)"]) { own, _ in own }
+      ["Authorization": "Basic \(credentials)"].replacing(with: try await headers())
     }
   }
 
@@ -56,16 +56,20 @@ public struct HTTPTransport: RemoteTransport {
     ]
     // A proxy that compresses holds events back.
     own["Accept-Encoding"] = "identity"
-    if let token { own["Last-Event-ID"] = token }
-    let request = EventRequest(
-      url: url, headers: own.filter { Self.isValid($0, $1) },
-      privateHeaders: try await headers().filter { Self.isValid($0, $1) })
-    return try await HTTPConnection.start(request)
+    if let token, Self.isValid(token) { own["Last-Event-ID"] = token }
+    let headers = try await headers()
+    if let (name, _) = headers.first(where: { !Self.isValid($0 + $1) }) {
+      throw TransportError(
+        "the header \(name.filter { !$0.isNewline }) contains a line break or another control character",
+        retry: .never)
+    }
+    return try await HTTPConnection.start(
+      EventRequest(url: url, headers: own, privateHeaders: headers))
   }
 
-  /// Returns a Boolean value that indicates whether a header is one line. A token of the server cannot add headers.
-  private static func isValid(_ name: String, _ value: String) -> Bool {
-    !(name + value).utf8.contains { $0 < 0x20 || $0 == 0x7F }
+  /// Returns a Boolean value that indicates whether a text can be in a header. A token of the server cannot add headers.
+  private static func isValid(_ text: String) -> Bool {
+    !text.utf8.contains { $0 < 0x20 || $0 == 0x7F }
   }
 }
 

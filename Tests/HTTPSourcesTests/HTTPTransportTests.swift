@@ -281,6 +281,28 @@ extension RemoteDataSource<Item> {
     #expect(server.requests.value.map { $0.headers["x-key"] } == ["new"])
   }
 
+  @Test func `a header of the program replaces one of the source, and must be one line`()
+    async throws
+  {
+    let feed = Feed(ArrayDataSource([Item(1)]))
+    let server = try TestWebServer(["list": { feed }])
+    let request = EventRequest(
+      url: server.url(), headers: ["Accept": "a", "User-Agent": "b"],
+      privateHeaders: ["accept": "c", "X": ""])
+    #expect(
+      request.headers(for: server.url()) == ["accept": "c", "User-Agent": "b", "X": ""])
+    let recorder = SourceRecorder(
+      RemoteDataSource<Item>(fast: .http(server.url(), headers: ["accept": "c", "X": ""])))
+    try await recorder.wait(for: [Item(1)])
+    #expect(server.requests.value.first?.headers["accept"] == "c")
+    #expect(server.requests.value.first?.headers["x"] == "")
+    let remote = RemoteDataSource<Item>(
+      fast: .http(server.url(), headers: ["X": "secret\r\nY: b"]))
+    let error = try await failure(of: remote)
+    #expect(error.message.contains("the header X ") && !error.message.contains("secret"))
+    #expect(server.requests.value.count == 1)
+  }
+
   @Test func `a token cannot add headers`() async throws {
     let server = try TestWebServer { _, connection in
       connection.send(TestWebServer.eventHead)
