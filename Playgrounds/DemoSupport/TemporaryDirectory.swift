@@ -19,6 +19,9 @@ package struct TemporaryDirectory: Sendable {
 
   /// Removes the directory and its contents.
   package func remove() {
-    try? FileManager.default.removeItem(at: url)
+    // A source that still reads a database may create a file meanwhile.
+    for _ in 0..<100 where FileManager.default.fileExists(atPath: url.path) {
+      try? FileManager.default.removeItem(at: url)
+    }
   }
 }
