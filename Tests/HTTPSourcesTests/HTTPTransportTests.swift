@@ -83,8 +83,9 @@ extension RemoteDataSource<Item> {
     limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 4_096))
     setrlimit(fileLimit, &limit)
     let feed = Feed(ArrayDataSource([Item(1)]))
-    let server = try TestWebServer(["list": { feed }], aliveEvery: .seconds(3_600))
-    let remotes = (0..<300).map { _ in RemoteDataSource<Item>(.http(server.url())) }
+    let server = try TestWebServer(["list": { feed }], aliveEvery: .seconds(1))
+    // Dispatch has at most 255 threads.
+    let remotes = (0..<260).map { _ in RemoteDataSource<Item>(.http(server.url())) }
     let observations = remotes.map { $0.observe { _ in } }
     try await wait(for: "the contents of each source") {
       remotes.allSatisfy { Array($0.snapshot) == [Item(1)] }
