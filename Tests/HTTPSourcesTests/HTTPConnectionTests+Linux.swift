@@ -3,6 +3,7 @@
   import Foundation
   @testable import HTTPSources
   import ObservableCollections
+  import ReactiveSignals
   @testable import RemoteSources
   import SwappableSources
   import TestSupport
@@ -10,6 +11,26 @@
   import Testing
 
   @Suite(.tags(.system), .timeLimit(.minutes(10))) struct HTTPConnectionTests {
+    @Test func `hundreds of connections leave Dispatch its threads`() async throws {
+      func threadCount() -> Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
+      }
+      // Nobody accepts the connections, so each has three descriptors of this process. Dispatch has at most 255 threads.
+      let (listener, port) = try TestWebServer.makeSocket()
+      defer { close(listener) }
+      #expect(listen(listener, 512) == 0)
+      let url = try #require(URL(string: "http://127.0.0.1:\(port)/list"))
+      let before = threadCount()
+      let remotes = (0..<260).map { _ in RemoteDataSource<Item>(.http(url)) }
+      let observations = remotes.map { $0.observe { _ in } }
+      try await wait(for: "a thread for each connection") { threadCount() >= before + 260 }
+      await withCheckedContinuation { continuation in
+        DispatchQueue(label: "swappable.test").async { continuation.resume() }
+      }
+      for observation in observations { observation.dispose() }
+      withExtendedLifetime(remotes) {}
+    }
+
     @Test(arguments: [
       (
         "200 OK\r\nContent-Type: text/event-stream",

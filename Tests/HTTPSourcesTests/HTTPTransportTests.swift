@@ -76,24 +76,6 @@ extension RemoteDataSource<Item> {
     #expect(request.headers["last-event-id"] == nil)
   }
 
-  @Test func `several hundred sources are connected at the same time`() async throws {
-    // Each connection has up to four file descriptors in this process.
-    var limit = rlimit()
-    getrlimit(fileLimit, &limit)
-    limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 4_096))
-    setrlimit(fileLimit, &limit)
-    let feed = Feed(ArrayDataSource([Item(1)]))
-    let server = try TestWebServer(["list": { feed }], aliveEvery: .seconds(1))
-    // Dispatch has at most 255 threads.
-    let remotes = (0..<260).map { _ in RemoteDataSource<Item>(.http(server.url())) }
-    let observations = remotes.map { $0.observe { _ in } }
-    try await wait(for: "the contents of each source") {
-      remotes.allSatisfy { Array($0.snapshot) == [Item(1)] }
-    }
-    #expect(server.connectionCount.value == remotes.count)
-    for observation in observations { observation.dispose() }
-  }
-
   @Test func `events that arrive byte by byte are complete`() async throws {
     let text = """
       : a comment\r
@@ -628,9 +610,3 @@ extension RemoteDataSource<Item> {
     #expect(server.requests.value.count == 1)
   }
 }
-
-#if canImport(Darwin)
-  private let fileLimit = RLIMIT_NOFILE
-#else
-  private let fileLimit = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-#endif
