@@ -14,8 +14,9 @@ public struct TerminalColumn<Element>: Sendable {
   public var isPinned: Bool
   /// A closure that returns the text of an element. The list converts the text to printable text.
   public var text: @Sendable (Element) -> String
-  /// A closure that returns the style of an element's text. Its foreground color replaces the color
-  /// of a mark.
+  /// A closure that returns the style of an element's text.
+  ///
+  /// Its foreground color replaces the color of a mark.
   public var style: @Sendable (Element) -> TerminalStyle
 
   /// Creates a column.

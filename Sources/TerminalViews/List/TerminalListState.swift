@@ -113,8 +113,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
     }
   }
 
-  /// A Boolean value that indicates whether the first row stays visible if the selected row fits on
-  /// the screen with it.
+  /// A Boolean value that indicates whether the first row stays visible if the selected row fits.
   ///
   /// By default, the selected row stays on its line, and rows that are inserted above it hide the
   /// first row. If the value is `true` and the first row is visible, a change moves the selected row

@@ -172,8 +172,9 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
     set { state.keepsSelectedRow = newValue }
   }
 
-  /// A Boolean value that indicates whether the first row stays visible if the selected row fits on
-  /// the screen with it, as ``TerminalListState/staysAtTop`` describes.
+  /// A Boolean value that indicates whether the first row stays visible if the selected row fits.
+  ///
+  /// See ``TerminalListState/staysAtTop``.
   public var staysAtTop: Bool {
     get { state.staysAtTop }
     set { state.staysAtTop = newValue }
