@@ -82,7 +82,7 @@ extension RemoteTransport where Self == HTTPTransport {
   /// - Parameters:
   ///   - url: The address of the events, with the scheme `https` or `http`.
   ///   - headers: Headers that are added to each request, such as `Authorization`. If they change, pass an
-  ///     ``HTTPTransport`` with a closure.
+  ///     `HTTPTransport` with a closure.
   public static func http(_ url: URL, headers: [String: String] = [:]) -> HTTPTransport {
     HTTPTransport(url) { headers }
   }
