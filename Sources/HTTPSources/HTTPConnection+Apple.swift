@@ -2,6 +2,7 @@
   import Foundation
   import RemoteSources
 
+  // Only where this file is type-checked on Linux.
   #if canImport(FoundationNetworking)
     import FoundationNetworking
   #endif

@@ -129,7 +129,7 @@
       _ = curl.setList(easy, Option.httpHeader, fields)
       _ = curl.setPointer(easy, Option.errorBuffer, message)
       _ = curl.setNumber(easy, Option.noSignal, 1)
-      // The head of a proxy's answer is not that of the server.
+      // Otherwise, the head of a proxy's answer would arrive before the head of the server's answer.
       _ = curl.setNumber(easy, Option.suppressConnectHeaders, 1)
       _ = curl.setPointer(easy, Option.headerData, context)
       _ = curl.setReceive(easy, Option.headerFunction) { bytes, size, count, context in

@@ -33,7 +33,7 @@
     let easyCleanup: @convention(c) (Easy) -> Void
     let easyError: @convention(c) (Int32) -> UnsafePointer<CChar>?
     // In C, the following function takes its last argument in any type. On Linux, such arguments are passed in the
-    // same registers as those of other functions.
+    // usual registers.
     let setNumber: @convention(c) (Easy, Int32, Int) -> Int32
     let setPointer: @convention(c) (Easy, Int32, Pointer?) -> Int32
     let setText: @convention(c) (Easy, Int32, UnsafePointer<CChar>) -> Int32

@@ -19,7 +19,7 @@ package final class ExternalInputs: @unchecked Sendable {
   private var connectedOrigins: [ObjectIdentifier: [Node]] = [:]
 
   package init(_ sources: [Node] = []) {
-    for source in sources where connections.add(source) { _ = origins.add(source) }
+    for source in sources where connections.add(source) { origins.add(source) }
   }
 
   /// Adds a connection, under the lock.
@@ -27,7 +27,7 @@ package final class ExternalInputs: @unchecked Sendable {
     guard connections.add(source) else { return }
     let nodes = source.origins
     connectedOrigins[ObjectIdentifier(source)] = nodes
-    for node in nodes { _ = origins.add(node) }
+    for node in nodes { origins.add(node) }
   }
 
   /// Removes a connection, under the lock.
@@ -36,7 +36,7 @@ package final class ExternalInputs: @unchecked Sendable {
   fileprivate func disconnect(_ source: Node) -> [Node] {
     guard connections.remove(source) else { return [] }
     let removed = connectedOrigins.removeValue(forKey: ObjectIdentifier(source)) ?? []
-    for node in removed { _ = origins.remove(node) }
+    for node in removed { origins.remove(node) }
     return removed + [source]
   }
 
@@ -57,6 +57,7 @@ private struct CountedNodes {
   /// Adds one to the number of a node.
   ///
   /// - Returns: A Boolean value that indicates whether the node is new.
+  @discardableResult
   mutating func add(_ node: Node) -> Bool {
     places[ObjectIdentifier(node), default: (nodes.count, 0)].count += 1
     if places.count == nodes.count { return false }
@@ -67,6 +68,7 @@ private struct CountedNodes {
   /// Subtracts one from the number of a node. If that was the last, another node may take its place.
   ///
   /// - Returns: A Boolean value that indicates whether the node is removed.
+  @discardableResult
   mutating func remove(_ node: Node) -> Bool {
     let identifier = ObjectIdentifier(node)
     guard let (index, count) = places[identifier] else { return false }

@@ -235,8 +235,9 @@ struct PendingCommits: Sendable {
 
   /// Returns a part of a group that can have a pass of its own before the rest, such as a commit before a transaction.
   private func smallerGroup(in indices: [Int]) -> (indices: [Int], tickets: [Ticket])? {
+    if hasReachedLimit { return nil }
     let first = indices.filter { entries[$0].flatMap { entry(at: $0.previous) } == nil }
-    if hasReachedLimit || first.count == indices.count { return nil }
+    if first.count == indices.count { return nil }
     return first.lazy.compactMap { self.group(of: $0, waiting: []) }.first {
       $0.indices.count < indices.count
     }

@@ -88,9 +88,11 @@ struct RemoteTiming: Sendable {
 extension RemoteTiming {
   /// Creates the usual pauses and limits, with another longest pause.
   init(longestPause: Duration) {
-    let first = RemoteTiming().backoff.first
+    let usual = RemoteTiming().backoff
     precondition(
-      longestPause >= first, "longestPause must be at least \(first), but is \(longestPause)")
-    self.init(backoff: Backoff(first: first, longest: longestPause, jitter: 0.5))
+      longestPause >= usual.first,
+      "longestPause must be at least \(usual.first), but is \(longestPause)")
+    self.init(
+      backoff: Backoff(first: usual.first, longest: longestPause, jitter: usual.jitter))
   }
 }
