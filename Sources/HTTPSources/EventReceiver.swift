@@ -29,6 +29,12 @@ extension [String: String] {
 }
 
 extension StringProtocol {
+  /// The text without control characters, which could change the terminal that shows it.
+  var withoutControlCharacters: String {
+    let scalars = unicodeScalars.filter { $0.properties.generalCategory != .control }
+    return String(String.UnicodeScalarView(scalars))
+  }
+
   /// The text without white space at both ends.
   ///
   /// `trimmingCharacters(in:)` would add 40 MB of tables of languages to a program.

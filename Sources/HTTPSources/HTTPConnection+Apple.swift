@@ -76,7 +76,7 @@
           statusCode: answer.statusCode,
           contentType: answer.value(forHTTPHeaderField: "Content-Type"),
           retryAfter: answer.value(forHTTPHeaderField: "Retry-After")))
-      if let deadline = receiver.deadline {
+      if isNeeded, let deadline = receiver.deadline {
         Task {
           try? await Task.sleep(until: deadline, clock: .continuous)
           dataTask.cancel()

@@ -51,16 +51,38 @@
       let (parts, lines) = AsyncThrowingStream.makeStream(of: [UInt8].self)
       let connection = try HTTPConnection(request, lines)
       lines.onTermination = { _ in connection.cancel() }
-      // A queue would block one of the few threads that all queues share.
-      let thread = Thread { connection.run() }
-      thread.stackSize = stackSize
-      thread.start()
+      try connection.startThread()
       var iterator = parts.makeAsyncIterator()
       guard try await iterator.next() != nil else { throw CancellationError() }
       return parts.map { part in
         connection.room.signal()
         return part
       }
+    }
+
+    /// Starts the thread of the connection. A queue would block one of the few threads that all queues share.
+    private func startThread() throws(TransportError) {
+      var thread = pthread_t()
+      let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
+      pthread_attr_init(attributes)
+      defer {
+        pthread_attr_destroy(attributes)
+        attributes.deallocate()
+      }
+      pthread_attr_setstacksize(attributes, Self.stackSize)
+      pthread_attr_setdetachstate(attributes, Int32(PTHREAD_CREATE_DETACHED))
+      // The thread owns one reference to the connection, which it takes over at its start.
+      let context = Unmanaged.passRetained(self)
+      let code = pthread_create(
+        &thread, attributes,
+        { context in
+          guard let context else { return nil }
+          Unmanaged<HTTPConnection>.fromOpaque(context).takeRetainedValue().run()
+          return nil
+        }, context.toOpaque())
+      guard code != 0 else { return }
+      context.release()
+      throw TransportError("cannot start a thread: \(String(cString: strerror(code)))")
     }
 
     private func cancel() {
@@ -207,6 +229,11 @@
       code: Int32, _ url: URL, message: String, known: String, environment: [String: String]
     ) {
       let host = url.host ?? ""
+      let proxy = Self.proxy(of: url, environment)
+      // Newer versions name both: "Failed to connect to HOST port 443 via PROXY".
+      let namesProxy =
+        message.contains(" via ")
+        || message.contains("connect to ") && !message.contains("connect to \(host) port")
       let isClosed =
         message.isEmpty
         || ["Recv failure", "SSL_read", "recv error"].contains { message.contains($0) }
@@ -215,12 +242,12 @@
       case 56 where isClosed: self.init("the server closed the connection too early")
       case 1 where message.contains("HTTP/0.9"), 8:
         self.init("the server does not answer with HTTP")
-      case 5:
-        self.init("there is no host \(Self.proxy(of: url, environment)), the proxy of this machine")
+      case 5: self.init("there is no host \(proxy), the proxy of this machine")
       case 97:
-        let proxy = Self.proxy(of: url, environment)
         self.init("the proxy \(proxy) does not connect: \(message.isEmpty ? known : message)")
       case 6: self.init("there is no host \(host)")
+      case 7 where !proxy.isEmpty && namesProxy:
+        self.init("cannot connect to \(proxy), the proxy of this machine")
       case 7: self.init("cannot connect to \(host)")
       default:
         // The message of an error of TLS is more precise. Other messages contain times and numbers of bytes.

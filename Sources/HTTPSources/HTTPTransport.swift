@@ -10,8 +10,8 @@ public import RemoteSources
 /// interruption, the request has the header `Last-Event-ID` with the token of the last line.
 ///
 /// The source connects again after each error and at the end of the stream, except after an answer with status 204,
-/// with which a service asks its clients to stay away. If an answer has the header `Retry-After`, or a stream the field
-/// `retry`, the source waits at least that long.
+/// with which a service asks its clients to stay away. If an answer has the header `Retry-After`, or a stream that the
+/// server ends the field `retry`, the source waits at least that long.
 public struct HTTPTransport: RemoteTransport {
   /// The address of the events, without a user name and a password.
   public let url: URL
@@ -25,7 +25,8 @@ public struct HTTPTransport: RemoteTransport {
   ///   - url: The address of the events, with the scheme `https` or `http`. A user name and a password in it are sent
   ///     as basic authorization.
   ///   - headers: A closure that is called before each request, for example to renew a key that has expired. An error
-  ///     that it throws is shown in the status of the source, which calls it again after a pause.
+  ///     that it throws, or a control character in a header, is shown in the status of the source, which calls the
+  ///     closure again after a pause. A header replaces one of the source that has the same name in any case.
   public init(_ url: URL, headers: @escaping @Sendable () async throws -> [String: String]) {
     guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true), let user = parts.user
     else {
@@ -60,8 +61,8 @@ public struct HTTPTransport: RemoteTransport {
     let headers = try await headers()
     if let (name, _) = headers.first(where: { !Self.isValid($0 + $1) }) {
       throw TransportError(
-        "the header \(name.filter { !$0.isNewline }) contains a line break or another control character",
-        retry: .never)
+        "the header \(name.withoutControlCharacters) contains a line break or another control character"
+      )
     }
     return try await HTTPConnection.start(
       EventRequest(url: url, headers: own, privateHeaders: headers))
@@ -81,8 +82,8 @@ extension RemoteTransport where Self == HTTPTransport {
   ///
   /// - Parameters:
   ///   - url: The address of the events, with the scheme `https` or `http`.
-  ///   - headers: Headers that are added to each request, such as `Authorization`. If they change, pass an
-  ///     `HTTPTransport` with a closure.
+  ///   - headers: Headers that are added to each request, such as `Authorization`, without control characters. If they
+  ///     change, pass an `HTTPTransport` with a closure.
   public static func http(_ url: URL, headers: [String: String] = [:]) -> HTTPTransport {
     HTTPTransport(url) { headers }
   }

@@ -51,8 +51,7 @@ extension TransportError {
   /// Returns the first line of a text that is not blank, without control characters, or `nil` if there is none.
   private static func firstLine(of body: some Collection<UInt8>) -> String? {
     for line in String(decoding: body, as: UTF8.self).split(whereSeparator: \.isNewline) {
-      let shown = String(line.unicodeScalars.filter { $0.properties.generalCategory != .control })
-        .withoutOuterSpace
+      let shown = line.withoutControlCharacters.withoutOuterSpace
       if !shown.isEmpty { return String(shown.prefix(lineLimit)) }
     }
     return nil

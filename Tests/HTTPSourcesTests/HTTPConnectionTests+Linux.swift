@@ -12,21 +12,23 @@
 
   @Suite(.tags(.system), .timeLimit(.minutes(10))) struct HTTPConnectionTests {
     @Test func `hundreds of connections leave Dispatch its threads`() async throws {
-      func threadCount() -> Int {
-        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
-      }
       // Nobody accepts the connections, so each has three descriptors of this process. Dispatch has at most 255 threads.
       let (listener, port) = try TestWebServer.makeSocket()
       defer { close(listener) }
       #expect(listen(listener, 512) == 0)
       let url = try #require(URL(string: "http://127.0.0.1:\(port)/list"))
-      let before = threadCount()
       let remotes = (0..<260).map { _ in RemoteDataSource<Item>(.http(url)) }
       let observations = remotes.map { $0.observe { _ in } }
-      try await wait(for: "a thread for each connection") { threadCount() >= before + 260 }
-      await withCheckedContinuation { continuation in
-        DispatchQueue(label: "swappable.test").async { continuation.resume() }
+      let remoteAddress = "0100007F:" + String(format: "%04X", port)
+      try await wait(for: "all connections") {
+        // A string of the file would have its first block only.
+        let sockets = try? FileHandle(forReadingAtPath: "/proc/self/net/tcp")?.readToEnd()
+        let lines = String(decoding: sockets ?? Data(), as: UTF8.self).split(separator: "\n")
+        return lines.count { $0.split(separator: " ")[2] == remoteAddress } == 260
       }
+      let hasRun = Shared(false)
+      DispatchQueue(label: "swappable.test").async { hasRun.value = true }
+      try await wait(for: "a block on a queue") { hasRun.value }
       for observation in observations { observation.dispose() }
       withExtendedLifetime(remotes) {}
     }
@@ -74,18 +76,43 @@
         97, "connection to proxy closed",
         "the proxy proxy.example:8080 does not connect: connection to proxy closed"
       ),
+      (
+        7, "Failed to connect to proxy.example port 8080 after 1 ms: Couldn't connect to server",
+        "cannot connect to proxy.example:8080, the proxy of this machine"
+      ),
+      (
+        7, "Failed to connect to host port 443 via proxy.example after 1 ms: no server",
+        "cannot connect to proxy.example:8080, the proxy of this machine"
+      ),
+      (7, "Failed to connect to host port 443 after 1 ms: no server", "cannot connect to host"),
+      (7, "", "cannot connect to host"),
       (28, "Operation timed out after 12345 milliseconds", "the connection broke: known"),
     ])
     func `an error of libcurl says what happened`(
       code: Int32, text: String, message: String
     ) throws {
       let url = try #require(URL(string: "https://host/list"))
-      for proxy in ["http://me:p@ss@proxy.example:8080", "http://proxy.example:8080"] {
-        let error = TransportError(
-          code: code, url, message: text, known: "known",
-          environment: ["https_proxy": proxy, "http_proxy": "other"])
-        #expect(error.description == message)
-      }
+      let error = TransportError(
+        code: code, url, message: text, known: "known",
+        environment: ["https_proxy": "http://me:p@ss@proxy.example:8080"])
+      #expect(error.description == message)
+    }
+
+    @Test(arguments: [
+      ("https", ["https_proxy": "http://me:p@ss@one:1", "http_proxy": "two"], "one:1"),
+      ("HTTPS", ["HTTPS_PROXY": "http://one:1", "https_proxy": ""], "one:1"),
+      ("https", ["all_proxy": "socks5://me@one:1", "http_proxy": "two"], "one:1"),
+      ("https", ["ALL_PROXY": "one:1", "HTTPS_PROXY": ""], "one:1"),
+      ("http", ["http_proxy": "http://one:1", "https_proxy": "two"], "one:1"),
+      ("http", ["HTTP_PROXY": "two", "all_proxy": "one"], "one"),
+    ])
+    func `the proxy is named without a password`(
+      scheme: String, environment: [String: String], proxy: String
+    ) throws {
+      let url = try #require(URL(string: "\(scheme)://host/list"))
+      let error = TransportError(
+        code: 5, url, message: "", known: "", environment: environment)
+      #expect(error.description == "there is no host \(proxy), the proxy of this machine")
     }
 
     @Test func `a server of another protocol is reported`() async throws {

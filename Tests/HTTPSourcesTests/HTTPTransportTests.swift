@@ -250,16 +250,21 @@ extension RemoteDataSource<Item> {
     struct Expired: Error, CustomStringConvertible { let description = "the key has expired" }
     let feed = Feed(ArrayDataSource([Item(1)]))
     let server = try TestWebServer(["list": { feed }])
-    let isRenewed = Shared(false)
+    let state = Shared("expired")
     let transport = HTTPTransport(server.url()) {
-      if !isRenewed.value { throw Expired() }
-      return ["X-Key": "new"]
+      let key = state.value
+      if key == "expired" { throw Expired() }
+      return ["X-Key": key]
     }
     let recorder = SourceRecorder(RemoteDataSource<Item>(fast: transport))
     try await recorder.wait {
       $0.statuses.last?.error?.message.hasSuffix("the key has expired") == true
     }
-    isRenewed.value = true
+    state.value = "new\n"
+    try await recorder.wait {
+      $0.statuses.last?.error?.message.hasSuffix("or another control character") == true
+    }
+    state.value = "new"
     try await recorder.wait(for: [Item(1)])
     #expect(server.requests.value.map { $0.headers["x-key"] } == ["new"])
   }
@@ -280,7 +285,7 @@ extension RemoteDataSource<Item> {
     #expect(server.requests.value.first?.headers["accept"] == "c")
     #expect(server.requests.value.first?.headers["x"] == "")
     let remote = RemoteDataSource<Item>(
-      fast: .http(server.url(), headers: ["X": "secret\r\nY: b"]))
+      fast: .http(server.url(), headers: ["X\u{1B}\r": "secret\r\nY: b"]))
     let error = try await failure(of: remote)
     #expect(error.message.contains("the header X ") && !error.message.contains("secret"))
     #expect(server.requests.value.count == 1)
@@ -566,9 +571,9 @@ extension RemoteDataSource<Item> {
     let recorder = SourceRecorder(RemoteDataSource<Item>(.http(server.url()), clock: clock))
     try await recorder.wait(for: [Item(1)])
     try await wait(for: "the timer") {
-      clock.nextDeadline == clock.now.advanced(by: .seconds(45))
+      clock.nextDeadline == clock.now.advanced(by: .seconds(5))
     }
-    clock.advanceToNextDeadline()
+    clock.advance(by: .seconds(45))
     let record = try await recorder.wait { $0.statuses.last?.error != nil }
     #expect(
       record.statuses.last?.error?.message.contains("has sent nothing for 45.0 seconds") == true)

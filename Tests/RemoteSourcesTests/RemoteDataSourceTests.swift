@@ -169,7 +169,8 @@ import Testing
     let record = try await recorder.wait { $0.statuses.count(where: { $0.error != nil }) >= 3 }
     #expect(record.contents == [Item(1)])
     #expect(record.statuses.contains { $0.error?.message.contains("not valid JSON") == true })
-    #expect(transport.tokens.value.prefix(3) == [nil, "a", "a"])
+    // A server whose answer cannot be used is asked for the contents.
+    #expect(transport.tokens.value.prefix(3) == [nil, "a", nil])
   }
 
   @Test func `contents of an earlier revision are reported with the address`() async throws {
@@ -318,6 +319,47 @@ import Testing
     }
     // A pause is shortened by up to a half, at random.
     #expect(pause >= longest / 2)
+    withExtendedLifetime(remote) {}
+  }
+
+  @Test func `pauses grow while each connection ends early, and begin anew after one that lasts`()
+    async throws
+  {
+    let clock = ManualClock()
+    let contents = #"{"event":"initial","revision":1,"token":"a","elements":[{"id":1,"n":0}]}"#
+    let alive = #"{"event":"alive","revision":1,"token":"a"}"#
+    let early = Array(repeating: [contents, alive, "not valid"], count: 6)
+    let transport = ScriptedTransport(early + [[contents]], isKept: true)
+    let remote = RemoteDataSource<Item>(transport, clock: clock)
+    remote.start()
+
+    /// Returns the next time of the clock that is in a range: all pauses are shorter than five seconds.
+    func time(in range: Range<Duration>, attempt: Int) async throws -> Duration {
+      var time = Duration.zero
+      try await wait(for: "the next time after attempt \(attempt)") {
+        guard transport.tokens.value.count == attempt, let next = clock.nextDeadline else {
+          return false
+        }
+        time = clock.now.duration(to: next)
+        return range.contains(time)
+      }
+      return time
+    }
+
+    for attempt in 1...6 {
+      let pause = try await time(in: .zero..<(.seconds(5)), attempt: attempt)
+      // A pause is shortened by up to a half, at random.
+      let longest = Duration.milliseconds(100) * (1 << (attempt - 1))
+      #expect((longest / 2...longest).contains(pause))
+      clock.advanceToNextDeadline()
+    }
+    _ = try await time(in: .seconds(5)..<(.seconds(6)), attempt: 7)
+    clock.advanceToNextDeadline()
+    // The connection is silent from now on.
+    _ = try await time(in: .seconds(40)..<(.seconds(41)), attempt: 7)
+    clock.advanceToNextDeadline()
+    let pause = try await time(in: .zero..<(.seconds(5)), attempt: 7)
+    #expect(pause <= .milliseconds(100))
     withExtendedLifetime(remote) {}
   }
 

@@ -20,9 +20,11 @@ import Testing
       + #""inserts":\#(inserts),"updates":\#(updates),"moves":\#(moves)}"#
   }
 
-  @Test func `a change that does not follow the answer of the server is not applied`() async throws
-  {
-    let change = Self.change(inserts: #"[{"at":0,"element":{"id":2,"n":0}}]"#)
+  @Test(arguments: ["0", "1"])
+  func `a change that does not follow the answer of the server is not applied`(
+    since: String
+  ) async throws {
+    let change = Self.change(since, inserts: #"[{"at":0,"element":{"id":2,"n":0}}]"#)
     let transport = ScriptedTransport([[Self.initial], [change], [change]])
     let recorder = SourceRecorder(RemoteDataSource<Item>(fast: transport))
     try await wait(for: "the fourth connection") { transport.tokens.value.count >= 4 }

@@ -35,7 +35,7 @@ import Testing
   static let inputs: [Machine.Input] = [
     .start, .initial(revision: 9, token: "nine"), .change(revision: 9, token: "nine"),
     .alive(since: "seven", revision: 7, token: "other"), .status(failed), .broken(lost),
-    .invalid(lost), .refused(lost), .ended(lost), .mismatch(lost), .retry, .stop,
+    .invalid(lost), .lasted, .refused(lost), .ended(lost), .mismatch(lost), .retry, .stop,
   ]
 
   /// What a machine with contents does: the next state, the actions, and the token afterward.
@@ -69,25 +69,29 @@ import Testing
     case (.idle, .stop): Cell(state: .stopped, token: nil)
     case (.idle, _): Cell(state: .idle, token: nil)
 
-    case (.connecting, .initial), (.live, .initial), (.live, .change):
+    case (.connecting, .initial):
+      Cell(state: .live, actions: [.awaitSuccess, .publish(.loaded)], token: "nine")
+    case (.live, .initial), (.live, .change):
       Cell(state: .live, actions: [.publish(.loaded)], token: "nine")
-    case (.connecting, .alive): Cell(state: .live, actions: [.show(.loaded)], token: "other")
-    case (.connecting, .broken), (.connecting, .invalid), (.connecting, .refused):
+    case (.connecting, .alive):
+      Cell(state: .live, actions: [.awaitSuccess, .show(.loaded)], token: "other")
+    case (.connecting, .broken), (.connecting, .refused):
       Cell(state: .pausing, actions: brokenAgain)
     case (.connecting, .ended), (.live, .ended):
       Cell(state: .stopped, actions: [.disconnect, .show(.failed(lost))])
-    case (.connecting, .mismatch): Cell(state: .pausing, actions: brokenAgain, token: nil)
+    case (.connecting, .invalid), (.connecting, .mismatch):
+      Cell(state: .pausing, actions: brokenAgain, token: nil)
     case (.connecting, .stop), (.live, .stop): Cell(state: .stopped, actions: [.disconnect])
     case (.connecting, .change): Cell(state: .pausing, actions: unanswered, token: nil)
     case (.connecting, .status): Cell(state: .connecting, actions: [.show(failed)])
-    case (.connecting, .start), (.connecting, .retry):
+    case (.connecting, .start), (.connecting, .lasted), (.connecting, .retry):
       Cell(state: .connecting)
 
     case (.live, .status): Cell(state: .live, actions: [.show(failed)])
     case (.live, .broken), (.live, .invalid), (.live, .refused):
       Cell(state: .pausing, actions: broken)
     case (.live, .mismatch): Cell(state: .pausing, actions: broken, token: nil)
-    case (.live, .start), (.live, .alive), (.live, .retry): Cell(state: .live)
+    case (.live, .start), (.live, .alive), (.live, .lasted), (.live, .retry): Cell(state: .live)
 
     case (.pausing, .retry):
       Cell(state: .connecting, actions: [.connect(since: "seven")])
@@ -190,7 +194,8 @@ import Testing
 
   @Test func `a server that has started again has lower revisions`() {
     var machine = Self.machine(.connecting, hasContents: true)
-    #expect(machine.handle(.initial(revision: 1, token: "one")) == [.publish(.loaded)])
+    #expect(
+      machine.handle(.initial(revision: 1, token: "one")) == [.awaitSuccess, .publish(.loaded)])
     #expect(machine.revision == 1)
   }
 
@@ -201,63 +206,48 @@ import Testing
     _ = machine.handle(.broken(Self.lost))
     _ = machine.handle(.retry)
     let answer = Machine.Input.alive(since: "eight", revision: 8, token: "eight")
-    #expect(machine.handle(answer) == [.show(.loaded)])
+    #expect(machine.handle(answer) == [.awaitSuccess, .show(.loaded)])
   }
 
   @Test func `a failure of the source comes with the contents, or with the answer`() {
     var machine = Self.machine(.connecting, hasContents: false)
     let contents = Machine.Input.initial(revision: 7, token: "seven", failure: Self.failed)
-    #expect(machine.handle(contents) == [.publish(Self.failed)])
+    #expect(machine.handle(contents) == [.awaitSuccess, .publish(Self.failed)])
     #expect(machine.handle(.change(revision: 8, token: "eight")) == [.publish(Self.failed)])
     #expect(machine.handle(.initial(revision: 9, token: "nine")) == [.publish(.loaded)])
     _ = machine.handle(.broken(Self.lost))
     _ = machine.handle(.retry)
     let answer = Machine.Input.alive(
       since: "nine", revision: 9, token: "nine", failure: Self.failed)
-    #expect(machine.handle(answer) == [.show(Self.failed)])
+    #expect(machine.handle(answer) == [.awaitSuccess, .show(Self.failed)])
     #expect(machine.handle(.status(.loaded)) == [.show(.loaded)])
     #expect(
       machine.handle(.initial(revision: 10, token: "ten", failure: Self.failed))
         == [.publish(Self.failed)])
   }
 
-  @Test func `failures are counted until a line follows the first contents`() {
+  @Test func `failures are counted until a connection has lasted, whatever the server sends`() {
     var machine = Self.machine(.connecting, hasContents: false)
     for failures in 1...5 {
       #expect(machine.handle(.broken(Self.lost)).last == .pause(failures: failures))
       _ = machine.handle(.retry)
     }
-    _ = machine.handle(.initial(revision: 1, token: "one"))
-    for failures in 6...9 {
-      // For example, an element of the next change cannot be decoded.
-      #expect(machine.handle(.broken(Self.lost)).last == .pause(failures: failures))
-      _ = machine.handle(.retry)
-      _ = machine.handle(.alive(since: "one", revision: 1, token: "one"))
-    }
-    let lines: [Machine.Input] = [
-      .change(revision: 2, token: "one"), .alive(since: nil, revision: 2, token: "one"),
-    ]
-    for line in lines {
-      _ = machine.handle(line)
-      #expect(machine.handle(.broken(Self.lost)).last == .pause(failures: 1))
-      _ = machine.handle(.retry)
-      _ = machine.handle(.alive(since: "one", revision: 2, token: "one"))
-    }
-  }
-
-  @Test func `a line that cannot be used counts as a failure, whatever comes before it`() {
-    for input in [Machine.Input.invalid(Self.lost), .refused(Self.lost), .mismatch(Self.lost)] {
-      var machine = Self.machine(.connecting, hasContents: false)
-      for failures in 1...9 {
-        _ = machine.handle(.initial(revision: 1, token: "one"))
-        _ = machine.handle(.alive(since: nil, revision: 1, token: "one"))
-        _ = machine.handle(.change(revision: 2, token: "two"))
-        #expect(machine.handle(input).last == .pause(failures: failures))
-        _ = machine.handle(.retry)
-      }
+    for (failures, input) in zip(
+      6...,
+      [
+        Machine.Input.broken(Self.lost), .invalid(Self.lost), .refused(Self.lost),
+        .mismatch(Self.lost),
+      ])
+    {
+      _ = machine.handle(.lasted)
       _ = machine.handle(.initial(revision: 1, token: "one"))
       _ = machine.handle(.alive(since: nil, revision: 1, token: "one"))
-      #expect(machine.handle(.broken(Self.lost)).last == .pause(failures: 1))
+      _ = machine.handle(.change(revision: 2, token: "two"))
+      #expect(machine.handle(input).last == .pause(failures: failures))
+      _ = machine.handle(.retry)
     }
+    _ = machine.handle(.initial(revision: 1, token: "one"))
+    #expect(machine.handle(.lasted) == [])
+    #expect(machine.handle(.broken(Self.lost)).last == .pause(failures: 1))
   }
 }

@@ -9,13 +9,14 @@ import ObservableCollections
 /// |---|---|---|---|---|---|
 /// | `start` | connect | – | – | – | – |
 /// | `initial` | – | publish, live | publish if it is newer, otherwise break | – | – |
-/// | `change` | – | break without token | publish | – | – |
-/// | `alive` | – | live if it answers the token, otherwise break without token | break if the revision differs | – | – |
+/// | `change` | – | as `invalid` | publish | – | – |
+/// | `alive` | – | live if it answers the token, otherwise as `invalid` | break if the revision differs | – | – |
 /// | `status` | – | show it if it has an error | show it | – | – |
 /// | `broken` | – | break, silently at first if there are no contents | break | – | – |
-/// | `invalid` | – | the same | break | – | – |
+/// | `lasted` | – | – | the earlier failures no longer count | – | – |
 /// | `refused` | – | break, without token if the server may have rejected it | break | – | – |
 /// | `ended` | – | disconnect, show the reason, stop | the same | – | – |
+/// | `invalid` | – | the same, without token | break | – | – |
 /// | `mismatch` | – | break without token | break without token | – | – |
 /// | `retry` | – | – | – | connect | – |
 /// | `stop` | stop | disconnect, stop | disconnect, stop | stop | – |
@@ -47,12 +48,14 @@ struct RemoteMachine {
     case status(SourceStatus)
     /// The connection ended. The server may ask for an additional pause.
     case broken(SourceError, after: Duration = .zero)
-    /// The server sent a line that is not valid.
-    case invalid(SourceError)
+    /// The connection has been live for some time.
+    case lasted
     /// The connection could not be made, or the server does not send the list, or nothing at all.
     case refused(SourceError, after: Duration = .zero)
     /// The server asks clients not to connect again.
     case ended(SourceError)
+    /// A line is not valid.
+    case invalid(SourceError)
     /// A change does not fit the contents.
     case mismatch(SourceError)
     /// The pause is over.
@@ -63,6 +66,8 @@ struct RemoteMachine {
   enum Action: Hashable {
     case connect(since: String?)
     case disconnect
+    /// Report when the connection has been live for some time.
+    case awaitSuccess
     /// Publish the received contents or change, and set the status.
     case publish(SourceStatus)
     case show(SourceStatus)
@@ -78,11 +83,9 @@ struct RemoteMachine {
   private(set) var token: String?
   /// The status of the source on the server.
   private var reported = SourceStatus.loaded
-  /// The number of connections that have failed one after another. A connection succeeds if it sends a line after its
-  /// first contents, and then the connection itself ends. A line that cannot be used may return at each connection.
+  /// The number of connections that have failed one after another. A connection that ends early has failed, too: its
+  /// server may end each one.
   private var failures = 0
-  /// A Boolean value that indicates whether the present connection has sent a line after its first contents.
-  private var isProven = false
   /// Makes the error for a reason of this machine.
   private let error: @Sendable (String) -> SourceError
 
@@ -100,31 +103,27 @@ struct RemoteMachine {
     // The status comes with the contents: a reader that waits for them never sees one without the other.
     case (.connecting, .initial(let revision, let token, let failure)):
       reported = failure ?? .loaded
-      return [.publish(advance(to: revision, token))]
+      return [.awaitSuccess, .publish(advance(to: revision, token))]
     case (.live, .initial(let revision, let token, let failure)):
       guard let known = self.revision, revision > known else {
         return breakOff(error("the server sent the contents of an earlier revision"))
       }
-      isProven = true
       reported = failure ?? .loaded
       return [.publish(advance(to: revision, token))]
     case (.connecting, .change):
       // Its revisions may belong to another server.
-      return leaveUnanswered()
+      return handle(.invalid(error(Self.unanswered)))
     case (.live, .change(let revision, let token)):
-      isProven = true
       return [.publish(advance(to: revision, token))]
     case (.connecting, .alive(let request, let revision, let token, let failure)):
       // A change may have been lost before a line that does not answer the token.
-      guard let request, request == self.token else { return leaveUnanswered() }
-      reported = failure ?? .loaded
-      return [.show(advance(to: revision, token))]
-    case (.live, .alive(_, let revision, _, _)):
-      if revision == self.revision {
-        isProven = true
-        return []
+      guard let request, request == self.token else {
+        return handle(.invalid(error(Self.unanswered)))
       }
-      return breakOff(error("a change was lost"))
+      reported = failure ?? .loaded
+      return [.awaitSuccess, .show(advance(to: revision, token))]
+    case (.live, .alive(_, let revision, _, _)):
+      return revision == self.revision ? [] : breakOff(error("a change was lost"))
     case (.connecting, .status(let status)):
       return status.error != nil ? [.show(status)] : []
     case (.live, .status(let status)):
@@ -134,16 +133,20 @@ struct RemoteMachine {
       return breakOff(
         error, after: delay,
         isSilent: revision == nil && failures < Self.silentFailures && delay == .zero)
-    case (.connecting, .invalid(let error)): return handle(.broken(error))
     case (.connecting, .refused(let error, let delay)):
       let failure = error.underlying as? TransportError
       if let code = failure?.statusCode, Self.tokenCodes.contains(code) { token = nil }
       return breakOff(error, after: delay)
-    case (.live, .broken(let error, let delay)):
-      if isProven { failures = 0 }
+    case (.live, .broken(let error, let delay)), (.live, .refused(let error, let delay)):
       return breakOff(error, after: delay)
-    case (.live, .refused(let error, let delay)): return breakOff(error, after: delay)
+    // The server may answer the same token in the same way again.
+    case (.connecting, .invalid(let error)):
+      token = nil
+      return handle(.broken(error))
     case (.live, .invalid(let error)): return breakOff(error)
+    case (.live, .lasted):
+      failures = 0
+      return []
     case (.connecting, .ended(let error)), (.live, .ended(let error)):
       state = .stopped
       return [.disconnect, .show(.failed(error))]
@@ -162,22 +165,17 @@ struct RemoteMachine {
 
   /// Records the revision of the contents, and returns their status.
   private mutating func advance(to revision: Int, _ token: String?) -> SourceStatus {
-    if state == .connecting { isProven = false }
     state = .live
     (self.revision, self.token) = (revision, token)
     return reported
   }
 
+  /// The reason to leave a server whose first line does not answer the token.
+  private static let unanswered = "the server did not answer the request"
   /// The number of connections that may break before the first contents without a failure of the source.
   private static let silentFailures = 4
   /// The status codes with which a server may reject a token that it cannot read, that is too old, or that is too long.
   private static let tokenCodes: Set = [400, 409, 410, 412, 431]
-
-  /// Breaks off a connection whose first line does not answer the token. The next request asks for the contents.
-  private mutating func leaveUnanswered() -> [Action] {
-    token = nil
-    return handle(.broken(error("the server did not answer the request")))
-  }
 
   private mutating func breakOff(
     _ error: SourceError, after delay: Duration = .zero, isSilent: Bool = false

@@ -15,6 +15,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
   private let timing: RemoteTiming
   private let pauseTimer: QueueTimer
   private let silenceTimer: QueueTimer
+  private let successTimer: QueueTimer
 
   private var machine: RemoteMachine
   /// The member that identifies elements: the one that the user names, or the one that the server names.
@@ -35,6 +36,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
     machine = RemoteMachine { Self.error($0, transport) }
     pauseTimer = QueueTimer(queue: queue, clock: clock)
     silenceTimer = QueueTimer(queue: queue, clock: clock)
+    successTimer = QueueTimer(queue: queue, clock: clock)
   }
 
   func start() { queue.async { [self] in handle(.start) } }
@@ -46,6 +48,8 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
       switch action {
       case .connect(let token): connect(since: token)
       case .disconnect: disconnect()
+      case .awaitSuccess:
+        successTimer.schedule(after: timing.success) { [weak self] in self?.handle(.lasted) }
       case .publish(let status): publish(status)
       case .show(let status): feed.show(status.state, diagnostics: status.diagnostics)
       case .pause(let failures, let delay):
@@ -54,10 +58,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
         }
       }
     }
-    if machine.state == .stopped {
-      pauseTimer.cancel()
-      silenceTimer.cancel()
-    }
+    if machine.state == .stopped { pauseTimer.cancel() }
   }
 
   // MARK: Connections
@@ -91,6 +92,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
   private func disconnect() {
     connection += 1
     silenceTimer.cancel()
+    successTimer.cancel()
     task?.cancel()
     task = nil
   }
