@@ -12,7 +12,7 @@ import Testing
 @Suite(.tags(.system), .timeLimit(.minutes(10))) struct TerminalListsGuideTests {
   @Test func `the program in the guide is the program of the test helper`() throws {
     let guide = try Guide("TerminalLists")
-    #expect(guide.code.count == 7)
+    #expect(guide.code.count == 9)
     let file = try Guide.package().appendingPathComponent("Tests/TestHelper/TodosCommand.swift")
     let code = try String(contentsOf: file, encoding: .utf8)
     let missing = try Set(guide.paragraphs(missingIn: file.path))
@@ -52,12 +52,26 @@ import Testing
       switch key {
       case .character("/") where !isSearching.value: isSearching.value = true
       case .character(let letter) where isSearching.value: text.value.append(letter)
+      case .pasted(let words) where isSearching.value: text.value += words
       case .backspace where isSearching.value: text.value = String(text.value.dropLast())
       case .enter: isSearching.value = false
       case .escape: (text.value, isSearching.value) = ("", false)
       case .function(1): source.swap(to: draft)
       case .function(2): source.swap(to: file)
       default: list.press(key)
+      }
+    }
+
+    let question = Property<Todo?>(nil)
+
+    @MainActor func act(on key: TerminalKey) {
+      if let todo = question.value {
+        if key == .character("y") { draft.remove(identifiedBy: todo.id) }
+        question.value = nil
+      } else if key == .delete {
+        question.value = list.selectedElement
+      } else {
+        press(key)
       }
     }
 
@@ -81,6 +95,14 @@ import Testing
     #expect(titles(after: .enter) == ["Test"])
     #expect(titles(after: .backspace) == ["Test"])
     #expect(titles(after: .escape) == ["Write", "Test"])
+    // Keys that arrive at once act on the rows of the keys before them.
+    let keys: [TerminalKey] = [
+      .character("/"), .pasted("Te"), .enter, .delete, .character("y"), .escape,
+    ]
+    for key in keys { act(on: key) }
+    #expect(draft.snapshot.map(\.title) == ["Write"])
+    for key in [TerminalKey.delete, .character("n")] { act(on: key) }
+    #expect(draft.snapshot.map(\.title) == ["Write"])
     withExtendedLifetime(list) {}
   }
 
@@ -115,6 +137,17 @@ import Testing
       screen.show(view.frame(for: screen.size))
     }
     withExtendedLifetime(sections) {}
+  }
+
+  /// This code of the guide is compiled but not run, because it needs a terminal.
+  @MainActor private func showRanking(
+    _ todos: ArrayDataSource<Todo>, _ columns: [TerminalColumn<Todo>], _ screen: TerminalScreen
+  ) {
+    let ranking = TerminalListView(todos, columns: columns, markDuration: .zero) { view in
+      screen.show(view.frame(for: screen.size))
+    }
+    ranking.staysAtTop = true
+    withExtendedLifetime(ranking) {}
   }
 
   /// This code of the guide is compiled but not run, because it needs a terminal.

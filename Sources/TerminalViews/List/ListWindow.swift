@@ -4,7 +4,8 @@ import Diffing
 ///
 /// Until a row is chosen, the window stays where it is when rows are inserted, deleted or moved.
 /// Afterwards, the anchor row stays on its line of the screen. The anchor is the selected row if it
-/// is visible, and the first visible row otherwise.
+/// is visible, and the first visible row otherwise. If `staysAtTop` is `true`, the window instead
+/// stays as close to the first row as the selected row permits, until the user scrolls.
 struct ListWindow: Sendable, Hashable {
   /// The number of rows of the list.
   private(set) var count = 0
@@ -18,7 +19,11 @@ struct ListWindow: Sendable, Hashable {
   /// chosen.
   var isRowChosen = false
   /// A Boolean value that indicates whether the first row stays visible if the selected row fits.
-  var staysAtTop = false
+  var staysAtTop = false {
+    didSet { isScrolled = top > 0 }
+  }
+  /// A Boolean value that indicates whether the user has scrolled away from the first row.
+  private var isScrolled = false
 
   /// The offsets of the visible rows.
   var visible: Range<Int> { top..<min(count, top + height) }
@@ -28,7 +33,7 @@ struct ListWindow: Sendable, Hashable {
     self.count = count
     top = 0
     selection = count > 0 ? 0 : nil
-    isRowChosen = false
+    (isRowChosen, isScrolled) = (false, false)
   }
 
   /// Changes the number of rows that fit on the screen. A visible selected row stays visible.
@@ -36,9 +41,13 @@ struct ListWindow: Sendable, Hashable {
     // With a height of 0, no row was visible. Treat the selected row as if it were.
     let isSelectionShown = selection.map { self.height == 0 || visible.contains($0) } ?? false
     self.height = max(0, height)
+    if isAtTop { top = 0 }
     if isSelectionShown { reveal() }
     clamp()
   }
+
+  /// A Boolean value that indicates whether the window follows the first row.
+  private var isAtTop: Bool { staysAtTop && isRowChosen && !isScrolled }
 
   /// Adjusts the offsets to a change of the list.
   mutating func follow(_ map: OffsetMap, newCount: Int) {
@@ -50,7 +59,6 @@ struct ListWindow: Sendable, Hashable {
     }
     let anchor = selection.flatMap { visible.contains($0) ? $0 : nil } ?? top
     let line = anchor - top
-    let isAtTop = staysAtTop && top == 0
     let newAnchor = map.nearest(to: anchor, count: count)
     selection = selection.flatMap { map.nearest(to: $0, count: count) }
     count = newCount
@@ -62,13 +70,19 @@ struct ListWindow: Sendable, Hashable {
 
   /// Chooses a row and scrolls to it.
   ///
-  /// - Parameters:
-  ///   - offset: The offset of the row. An offset out of range selects the first or last row.
-  ///   - fromTop: A Boolean value that indicates whether the window scrolls from the first row.
-  mutating func select(_ offset: Int, fromTop: Bool = false) {
+  /// - Parameter offset: The offset of the row. An offset out of range selects the first or last row.
+  mutating func select(_ offset: Int) {
     isRowChosen = count > 0
     selection = count > 0 ? min(max(0, offset), count - 1) : nil
-    if fromTop { top = 0 }
+    let previousTop = top
+    reveal()
+    if top != previousTop { isScrolled = top > 0 }
+  }
+
+  /// Selects the chosen row again, which has returned.
+  mutating func selectAgain(_ offset: Int) {
+    (isRowChosen, selection) = (true, offset)
+    if isAtTop { top = 0 }
     reveal()
   }
 
@@ -82,6 +96,7 @@ struct ListWindow: Sendable, Hashable {
     let rows = pages * max(1, height - 1)
     top += rows
     clamp()
+    isScrolled = top > 0
     move(by: rows)
   }
 

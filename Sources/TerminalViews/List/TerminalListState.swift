@@ -16,9 +16,10 @@ public import ObservableCollections
 ///
 /// At first, the list stays at its top when it changes. As soon as a command has chosen a row, the
 /// selected row stays on its line of the screen. If it is not visible, the first visible row stays
-/// instead. The row is followed through the offsets of each change, also through a swap. If its
-/// element is deleted, the next element takes the line. If the element returns, it is selected
-/// again, unless another row was chosen meanwhile.
+/// instead. With ``staysAtTop``, the first row stays visible if possible. The row is followed
+/// through the offsets of each change, also through a swap. If its element is deleted, the next
+/// element takes the line. If the element returns, it is selected again, unless another row was
+/// chosen meanwhile.
 public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   /// A command of the user that moves in the list.
   public enum Command: Sendable, Hashable {
@@ -76,7 +77,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   var header: @Sendable (Element) -> String? = { _ in nil }
 
   private var window = ListWindow()
-  /// The chosen element, and then those that took its place, each after it was deleted.
+  /// The chosen element and the elements that took its place, in the order of their deletion.
   private var missingElements: [Element] = []
   private var marks = RowMarks()
   private var widths = ColumnWidths()
@@ -116,9 +117,10 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   /// A Boolean value that indicates whether the first row stays visible if the selected row fits.
   ///
   /// By default, the selected row stays on its line, and rows that are inserted above it hide the
-  /// first row. If the value is `true` and the first row is visible, a change moves the selected row
-  /// on the screen instead. The list scrolls only as far as the selected row needs to stay visible.
-  /// This is useful for a ranking, for example of processes.
+  /// first row. If the value is `true`, a change moves the selected row on the screen instead. The list
+  /// scrolls only as far as the selected row needs to stay visible, and returns when it can. If a
+  /// command has scrolled the first row away, the selected row stays on its line until a command
+  /// returns to the first row. This is useful for a ranking, for example of processes.
   public var staysAtTop: Bool {
     get { window.staysAtTop }
     set { window.staysAtTop = newValue }
@@ -179,9 +181,8 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   /// Moves the window to the rows of a change, and selects the chosen element if it returns.
   private mutating func follow(_ change: CollectionChange<Element>, _ map: OffsetMap) {
     if keepsSelectedRow, let selection, map[selection] == nil {
-      missingElements = missingElements.suffix(15) + [change.before[selection]]
+      missingElements = missingElements.prefix(15) + [change.before[selection]]
     }
-    let isAtTop = staysAtTop && window.top == 0
     window.follow(map, newCount: contents.count)
     if missingElements.isEmpty { return }
     let ranks = Dictionary(
@@ -193,7 +194,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
     }
     guard let first = returned.min(by: { $0.rank < $1.rank }) else { return }
     missingElements.removeSubrange(first.rank...)
-    window.select(first.offset, fromTop: isAtTop)
+    window.selectAgain(first.offset)
   }
 
   /// Removes expired marks.

@@ -20,11 +20,15 @@ import SwappablePrimitives
 /// merged into one change, and pending changes take no more memory than the contents. While nothing
 /// changes, no code runs. After an input of the user, the caller draws the list.
 ///
+/// A command and ``selectedElement`` do not wait for a frame: they first apply the changes that have
+/// arrived. Therefore, a key acts on the rows that the key before it has filtered. While `draw` or
+/// ``onEvent`` runs, they apply no changes.
+///
 /// The closure may read other properties, lists and `@Observable` objects. When one of them changes,
 /// the list is drawn again.
 @MainActor
 public final class TerminalListView<Element: Differentiable & Sendable> {
-  /// The state of the list.
+  /// The state of the list. Changes are applied before a frame, a command, or ``selectedElement``.
   public internal(set) var state: TerminalListState<Element>
   /// The status of the source.
   public private(set) var status: SourceStatus
@@ -44,7 +48,8 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   /// The list tracks what `draw` reads: the `value` of a property, the contents or the status of a
   /// data source, and the properties of an `@Observable` object. A change of one of them requests a
   /// frame, which is drawn after the frame interval at the latest. If another thread changes a value
-  /// while `draw` runs, the change may be missed until the next frame.
+  /// while `draw` runs, the change may be missed: it is then drawn with the next frame, which something
+  /// else requests. To rule this out, call ``setNeedsDisplay()`` after such a change.
   ///
   /// - Parameters:
   ///   - source: The source of the elements.
@@ -69,10 +74,8 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
       tracking { draw(self) }
     }
     self.pacer = pacer
-    let scheduler = Scheduler { [weak pacer] work in
-      // If the list was released meanwhile, the event is dropped.
-      Task { @MainActor in pacer?.request(work) }
-    }
+    // If the list was released meanwhile, the event is dropped.
+    let scheduler = Scheduler { [weak pacer] work in pacer?.request(work) }
     // The first event is delivered with a frame, too: by then, the screen size is known.
     let contents = source.observe(on: scheduler) { [weak self] event in
       MainActor.assumeIsolated { self?.apply(event) }
@@ -122,7 +125,7 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   @discardableResult
   public func press(_ key: TerminalKey) -> Bool {
     guard let command = TerminalListState<Element>.Command(key) else { return false }
-    state.perform(command)
+    perform(command)
     return true
   }
 
@@ -146,6 +149,7 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
     _ key: TerminalKey, expanding expansion: Property<OutlineRow<Item>.Expansion>
   ) -> Bool where Element == OutlineRow<Item> {
     guard let command = TerminalListState<Element>.Command(key) else { return false }
+    pacer?.performWork()
     if let (identifier, isExpanded) = state.performInOutline(command) {
       expansion.modify { $0[identifier] = isExpanded }
     }
@@ -153,14 +157,23 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   }
 
   /// Performs a command of the user. This method does not draw the list.
-  public func perform(_ command: TerminalListState<Element>.Command) { state.perform(command) }
+  public func perform(_ command: TerminalListState<Element>.Command) {
+    pacer?.performWork()
+    state.perform(command)
+  }
+
+  /// The element of the selected row, or `nil` if the list is empty.
+  public var selectedElement: Element? {
+    pacer?.performWork()
+    return state.selectedElement
+  }
 
   /// Selects a row and scrolls to it. From then on, the row stays on its line.
   ///
   /// This method does not draw the list.
   ///
-  /// - Parameter offset: The offset of the row. An offset out of range selects the first or last
-  ///   row.
+  /// - Parameter offset: The offset of the row in the contents of the ``state``. An offset out of range
+  ///   selects the first or last row.
   public func select(_ offset: Int) { state.select(offset) }
 
   /// A Boolean value that indicates whether the selected row stays on its line.
@@ -242,7 +255,9 @@ final class FramePacer {
   private let clock: AnyClock
   private let draw: @MainActor () -> Void
   /// The work to perform before the next drawing, with at most one closure for each observation.
-  private var pendingWork: [@Sendable () -> Void] = []
+  private nonisolated let pendingWork = Locked<[@Sendable () -> Void]>([])
+  /// A Boolean value that indicates whether work is being performed, or the view is being drawn.
+  private var isBusy = false
   private var lastFrame: Duration?
   /// The scheduled drawing, and its time.
   private var scheduled: (task: Task<Void, Never>, due: Duration)?
@@ -265,9 +280,26 @@ final class FramePacer {
 
   /// Requests a drawing as soon as the rate permits.
   ///
-  /// - Parameter work: A closure to perform right before the drawing.
-  func request(_ work: (@Sendable () -> Void)? = nil) {
-    if let work { pendingWork.append(work) }
+  /// - Parameter work: A closure to perform on the main actor before the drawing.
+  nonisolated func request(_ work: @escaping @Sendable () -> Void) {
+    pendingWork.withLock { $0.append(work) }
+    Task { @MainActor [weak self] in self?.request() }
+  }
+
+  /// Performs the work that was requested, unless work is being performed or the view is being drawn.
+  func performWork() {
+    if isBusy { return }
+    isBusy = true
+    defer { isBusy = false }
+    let due = pendingWork.withLock { work in
+      defer { work = [] }
+      return work
+    }
+    for work in due { work() }
+  }
+
+  /// Requests a drawing as soon as the rate permits.
+  func request() {
     let now = clock.now.offset
     request(at: lastFrame.map { max(now, $0 + interval) } ?? now, now)
   }
@@ -304,9 +336,9 @@ final class FramePacer {
   private func fire() {
     scheduled = nil
     lastFrame = clock.now.offset
-    let due = pendingWork
-    pendingWork = []
-    for work in due { work() }
+    performWork()
+    isBusy = true
+    defer { isBusy = false }
     draw()
   }
 }

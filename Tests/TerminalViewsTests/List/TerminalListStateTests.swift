@@ -183,6 +183,45 @@ import Testing
     #expect(list.state.selection == 13 && list.state.visibleRows == 9..<14)
   }
 
+  @Test func `a list returns to its first row as soon as the selected row permits`() {
+    let list = Follower(elements(0..<40))
+    list.state.staysAtTop = true
+    list.state.select(3)
+    for rows in [4, 3, 2, 1, 0] {
+      // With a status and headings, one row remains. Without rows for these, one line remains.
+      list.state.resize(to: TerminalSize(rows: rows, columns: 20))
+      list.state.resize(to: TerminalSize(rows: 7, columns: 20))
+      #expect(list.state.selection == 3 && list.state.visibleRows == 0..<5, "\(rows) rows")
+    }
+    list.edit { $0.move(from: 3, to: 30) }
+    #expect(list.state.visibleRows == 26..<31)
+    // A command that does not scroll changes nothing about that.
+    list.state.perform(.up)
+    #expect(list.state.visibleRows == 26..<31)
+    list.edit { $0.move(from: 29, to: 1) }
+    #expect(list.state.selection == 1 && list.state.visibleRows == 0..<5)
+  }
+
+  @Test(arguments: [State.Command.down, .pageDown, .end])
+  func `a list that a command has scrolled stays there`(
+    command: State.Command
+  ) {
+    let list = Follower(elements(0..<40))
+    list.state.staysAtTop = true
+    list.state.select(4)
+    list.state.perform(command)
+    let (top, selection) = (list.state.visibleRows.lowerBound, list.state.selection ?? -1)
+    #expect(top > 0)
+    // The selected row stays on its line.
+    list.edit { $0.insert(contentsOf: [100, 101, 102], at: 0) }
+    list.edit { $0.removeSubrange(0..<2) }
+    #expect(list.state.selection == selection + 1)
+    #expect(list.state.visibleRows.lowerBound == top + 1)
+    list.state.perform(.home)
+    list.edit { $0.insert(103, at: 0) }
+    #expect(list.state.selection == 1 && list.state.visibleRows == 0..<5)
+  }
+
   @Test func `the first row stays visible if the screen had no room for rows`() {
     let list = Follower(elements(0..<20), rows: 0)
     list.state.staysAtTop = true
@@ -202,6 +241,15 @@ import Testing
   }
 
   // MARK: A chosen row
+
+  @Test func `a chosen row is awaited after any number of deletions`() {
+    let list = Follower(elements(0..<40))
+    list.state.select(7)
+    for _ in 0..<25 { list.edit { $0.remove(at: 7) } }
+    #expect(list.state.selectedElement?.id == 32)
+    list.edit { $0.insert(7, at: 0) }
+    #expect(list.state.selectedElement?.id == 7)
+  }
 
   @Test func `a row that took the place of a deleted one is selected again when it returns`() {
     let list = Follower(elements(0..<20))

@@ -65,6 +65,51 @@ import Testing
     #expect(list.state.selectedElement?.id == 1009)
   }
 
+  @Test func `commands act on the changes that have arrived`() async {
+    let source = ArrayDataSource((0..<30).map { TestElement($0) })
+    let text = Property("")
+    let screen = Screen()
+    let list = makeList(source.filter(by: text) { "\($0.id)".hasPrefix($1) }, on: screen)
+    #expect(list.selectedElement?.id == 0)
+    list.select(7)
+    text.value = "2"
+    #expect(list.selectedElement?.id == 20)
+    list.press(.down)
+    #expect(list.state.selectedElement?.id == 21 && list.state.contents.count == 11)
+    text.value = "zzzz"
+    list.press(.down)
+    #expect(list.selectedElement == nil && list.position == "no rows")
+    // Each event was applied once, and the next frame shows the result.
+    await screen.wait(forFrames: 1)
+    #expect(screen.eventCount == 3)
+    #expect(screen.frames.last?.lines[1].text.contains("0") == false)
+  }
+
+  @Test func `while the list is drawn, its state remains as it is`() async {
+    let source = ArrayDataSource((0..<3).map { TestElement($0) })
+    let counts = Shared<[Int]>([])
+    let screen = Screen()
+    let list = TerminalListView(
+      source, columns: [TerminalColumn("Key") { "\($0.id)" }], framesPerSecond: 10, clock: clock
+    ) { list in
+      if screen.frames.isEmpty { source.removeAll() }
+      list.press(.down)
+      #expect(list.selectedElement?.id == 1)
+      counts.append(list.state.contents.count)
+      screen.show(list.frame(for: Self.size))
+    }
+    list.onEvent = { _ in
+      screen.eventCount += 1
+      if screen.eventCount == 1 { source.append(TestElement(3)) }
+      list.perform(.home)
+      counts.append(list.state.contents.count)
+    }
+    await screen.wait(forFrames: 1)
+    #expect(counts.value == [3, 3])
+    #expect(list.selectedElement == nil)
+    #expect(counts.value == [3, 3, 0])
+  }
+
   @Test func `creating a list does not track its source`() {
     let source = ArrayDataSource([TestElement(0)])
     let screen = Screen()
