@@ -62,7 +62,9 @@ import Testing
     ["status", "postgres:host=h password=secret-word?SELECT 1"],
     ["status", "postgres://app:secret-word@h/shop?SELECT 1"],
     ["status", "mysql://app:secret-word@h/shop"], ["status", "host=h password=secret-word"],
-    ["host=h password=secret-word", "item"],
+    ["host=h password=secret-word", "item"], ["status", "//app:secret-word@h/shop"],
+    ["//app:secret-word@h/shop", "item"],
+    ["install", "postgres:host=h", "//app:secret-word@h/shop?sslmode=require"],
     ["status", "--reader=a", "postgres:host=h password=secret-word"],
     ["status", "postgres:host=/nonexistent password=secret-word"],
   ])

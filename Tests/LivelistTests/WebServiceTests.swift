@@ -139,6 +139,15 @@ import Testing
     ("/tmp/a:/b@c?d", "/tmp/a:/b@c?d"), ("sqlite:/a.db?SELECT '@'", "sqlite:/a.db?SELECT '@'"),
     ("a.db?SELECT 'http://a@b'", "a.db?SELECT 'http://a@b'"), ("json:/a?.json", "json:/a?.json"),
     ("live:unix:/tmp/a@b#c", "live:unix:/tmp/a@b#c"), ("a.db#t:/@", "a.db#t:/@"),
+    ("http://h:80/users/@me", "http://h:80/users/@me"),
+    ("host=h password=s3cret?SELECT 1", "host=h password=… 1"),
+    ("postgress:host=h password=s3cret dbname=d", "postgress:host=h password=… dbname=d"),
+    ("=postgres:password=s3cret host=h?SELECT 1", "=postgres:password=… host=h?SELECT 1"),
+    ("//app:s3cret@h/d?SELECT 1", "//app:…@h/d?SELECT 1"), ("a=//app:s3cret@h/d", "a=//app:…@h/d"),
+    ("postgress://app:s3cret@h/d?SELECT 1", "postgress://…@h/d?…"),
+    ("//tmp/a:b@c.json", "//tmp/a:b@c.json"), ("/tmp//a:b.json", "/tmp//a:b.json"),
+    ("json:/tmp/bypass=1/a.json", "json:/tmp/bypass=1/a.json"),
+    ("/tmp/password=1 2/a.json", "/tmp/password=… 2/a.json"),
   ])
   func `the text of an address has no password and no query`(source: String, text: String) {
     #expect(SourceSpecification.redacted(source) == text)
@@ -147,7 +156,12 @@ import Testing
   @Test(arguments: [
     "HTTP://joe:s3cret@/?t=s3cret", "ws://joe:s3cret@h/a.json?t=s3cret", "http:/joe:s3cret@h/a.db",
     " live:http://joe:s3cret@h/?t=s3cret", "json:https://joe:s3cret@h/?t=s3cret",
-    "POSTGRES:host=h password=s3cret?SELECT 1",
+    "POSTGRES:host=h password=s3cret?SELECT 1", "host=h password=s3cret?SELECT 1",
+    "password=s3cret host=h?SELECT 1", "postgress:host=h password=s3cret?SELECT 1",
+    "postgress://app:s3cret@h/d?SELECT 1", "=postgres:host=h password=s3cret?SELECT 1",
+    "//app:s3cret@h/d?SELECT", "//app:s3cret@h/d?SELECT a FROM t WHERE b=1",
+    "postgres:host=h password='my s3cret'", "sqlite:postgres:host=h password=s3cret",
+    "lines:postgres:host=h password=s3cret", "live:postgres:host=h password=s3cret?SELECT 1",
   ])
   func `a mistake in an address is an error without its secrets`(source: String) throws {
     var results = [
@@ -162,6 +176,18 @@ import Testing
       #expect(!result.errors.isEmpty && !result.errors.contains("s3cret"), "\(result.errors)")
     }
     #expect(results.dropLast().allSatisfy { $0.status == 2 })
+  }
+
+  @Test(arguments: [
+    "host=h password=s3cret?SELECT * FROM a.log", "host=h password=s3cret dbname=a.db?SELECT 1",
+    "sqlite:host=h password=s3cret?SELECT 1", "json:host=h password=s3cret",
+  ])
+  func `a server that is taken for a file does not show its password`(source: String) throws {
+    for arguments in [["watch", "--until-eof"], ["explain"], ["view"]] {
+      let result = try Livelist.run(arguments + [source])
+      let text = result.output + result.errors
+      #expect(text.contains("password=…") && !text.contains("s3cret"), "\(text)")
+    }
   }
 
   @Test func `the scheme may be in capitals`() throws {

@@ -16,21 +16,22 @@ struct Serve: Command {
     try words.checkCount(1..., "needs at least one NAME=SOURCE")
     var lists: [(name: String, source: SourceSpecification)] = []
     for word in words.operands {
-      // A source without a name may contain the sign, too.
-      guard let parts = word.split(at: "="), !parts.before.isEmpty,
+      // A source without a name may contain the sign, too, and may begin with a password.
+      guard let parts = word.split(at: "="), !parts.before.isEmpty, parts.before != "password",
         !PostgresSource.resembles(word.description), WebAddress.scheme(of: parts.before) == nil
       else {
         let shown = SourceSpecification.redacted(word.description)
         throw .usage("\"\(shown)\" is not NAME=SOURCE; use \(CommandName.serve.usage)")
       }
+      let shown = SourceSpecification.redacted(parts.before.description)
       guard let name = parts.before.string else {
-        throw .usage("the name \"\(parts.before)\" is not UTF-8; use another name")
+        throw .usage("the name \"\(shown)\" is not UTF-8; use another name")
       }
       guard !name.contains(where: { $0.isWhitespace || $0 == "#" }) else {
-        throw .usage("the name \"\(name)\" contains white space or a \"#\"; use another name")
+        throw .usage("the name \"\(shown)\" contains white space or a \"#\"; use another name")
       }
       guard !lists.contains(where: { name.hasSameBytes(as: $0.name) }) else {
-        throw .usage("the name \"\(name)\" occurs twice; give each list a name of its own")
+        throw .usage("the name \"\(shown)\" occurs twice; give each list a name of its own")
       }
       lists.append((name, try SourceSpecification(parts.after)))
     }

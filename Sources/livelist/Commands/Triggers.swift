@@ -78,20 +78,21 @@ struct Triggers: Command {
     }
     let advice = NearestWord.advice(for: word, among: Action.words)
     throw .usage(
-      "unknown action \"\(redactingPasswords(in: word.description))\"\(advice); use "
+      "unknown action \"\(SourceSpecification.redacted(word.description))\"\(advice); use "
         + CommandName.triggers.usage)
   }
 
   private static func tables(_ words: ArraySlice<ByteString>) throws(LivelistError) -> [String] {
     var tables: [String] = []
     for word in words {
+      let shown = SourceSpecification.redacted(word.description)
       guard let table = word.string else {
-        throw .usage("the table \"\(word)\" is not UTF-8; use another name")
+        throw .usage("the table \"\(shown)\" is not UTF-8; use another name")
       }
       // The rest of a connection string without quotation marks may be a password.
       if PostgresSource.isSource(word) || table.contains("=") && !table.contains("\"") {
         throw .usage(
-          "\"\(redactingPasswords(in: table))\" is no table; write the connection string once, "
+          "\"\(shown)\" is no table; write the connection string once, "
             + "as one argument: 'postgres:host=localhost dbname=shop'")
       }
       tables.append(table)

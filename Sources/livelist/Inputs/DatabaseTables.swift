@@ -59,6 +59,7 @@ struct DatabaseTables {
   /// Returns the advice to use a table or a query of a database, which may not exist.
   static func hint(path: ByteString) -> String {
     (try? DatabaseTables(path: path).hint)
-      ?? "append one to the path, for example sqlite:\(path)?SELECT * FROM …"
+      ?? "append one to the path, for example "
+      + "sqlite:\(SourceSpecification.redacted(path.description))?SELECT * FROM …"
   }
 }

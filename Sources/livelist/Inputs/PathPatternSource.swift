@@ -27,7 +27,7 @@ final class PathPatternSource: DataSource, @unchecked Sendable {
 
   init(_ pattern: PathPattern) {
     self.pattern = pattern
-    feed = SourceFeed(of: PathPatternSource.self, location: pattern.text.description)
+    feed = SourceFeed(of: PathPatternSource.self, location: pattern.shown)
   }
 
   var collection: LiveCollection<ByteString> { feed.collection }
@@ -65,7 +65,7 @@ final class PathPatternSource: DataSource, @unchecked Sendable {
       return .failed(SourceError(code: "directory", message: error))
     }
     guard count == 0 else { return .loaded }
-    let message = "No file matches \(pattern.text)."
+    let message = "No file matches \(pattern.shown)."
     return SourceStatus(
       .loaded, diagnostics: [SourceStatus.Diagnostic(code: "no-match", message: message)])
   }
@@ -100,6 +100,9 @@ struct PathPattern: Sendable, Equatable {
   }
 
   let text: ByteString
+
+  /// The text for people, without passwords: a query of a server may be taken for a pattern.
+  var shown: String { SourceSpecification.redacted(text.description) }
 
   /// Returns `nil` if the text has no wildcard.
   init?(_ text: ByteString) {

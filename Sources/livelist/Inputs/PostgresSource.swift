@@ -27,7 +27,8 @@ enum PostgresSource {
   static func kind(of text: String) throws(LivelistError) -> SourceSpecification.Kind {
     guard case (let connectionString, let sql?) = parts(of: text) else {
       throw .usage(
-        "the source \"\(redactingPasswords(in: text))\" has no query; use postgres:CONNINFO?SQL, for example "
+        "the source \"\(SourceSpecification.redacted(text))\" has no query; "
+          + "use postgres:CONNINFO?SQL, for example "
           + "'postgres:host=localhost dbname=shop?SELECT * FROM item'")
     }
     return .serverQuery(connectionString: connectionString, sql: sql)
@@ -41,7 +42,7 @@ enum PostgresSource {
   static func connectionString(
     _ word: ByteString, usage: String
   ) throws(LivelistError) -> String {
-    let shown = redactingPasswords(in: word.description)
+    let shown = SourceSpecification.redacted(word.description)
     guard isSource(word) else {
       throw .usage(
         "\"\(shown)\" is no PostgreSQL server; use \(usage), for example "

@@ -189,6 +189,8 @@ extension SourceStatus {
 
 extension LivelistError {
   /// Creates the error for a source that cannot be loaded.
+  ///
+  /// If the scheme of a source is wrong, the path of a file or a database may contain a password.
   init(cannotLoad error: any Error) {
     let failure = error as? SourceError
     switch failure?.underlying ?? error {
@@ -202,7 +204,7 @@ extension LivelistError {
       self = .input("\(error)\(error.isAtConnecting && isLocal ? hint : "")")
     case _ where failure?.code == "json-notAnArray":
       self = .input("\(error); if each line is a value, use jsonl:PATH")
-    default: self = .input("\(error)")
+    default: self = .input(redactingPasswords(in: "\(error)"))
     }
   }
 
@@ -220,6 +222,6 @@ extension LivelistError {
     case .decoding: error.help = "change the query, or the field of --key"
     default: break
     }
-    self = .input(error.description)
+    self = .input(redactingPasswords(in: error.description))
   }
 }

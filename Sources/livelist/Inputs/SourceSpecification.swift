@@ -1,6 +1,7 @@
 import FileSources
 import FileWatching
 import Foundation
+import HTTPSources
 import PostgresSources
 import SwappablePrimitives
 
@@ -68,7 +69,7 @@ struct SourceSpecification: Sendable, Equatable {
     switch kind {
     case .pipe where readsInput && input == .none:
       throw .usage(
-        "\"\(text)\" is standard input, which this command needs itself; use a file, a named pipe, "
+        "\"\(self.text)\" is standard input, which this command needs itself; use a file, a named pipe, "
           + "or <(command)")
     case .events where input != .events:
       throw .usage("only livelist view supports the source lines:-; \(SourceParser.kindsHint)")
@@ -100,14 +101,24 @@ struct SourceSpecification: Sendable, Equatable {
   }
 
   /// Returns the text of a source without passwords, for messages.
+  ///
+  /// The scheme of a PostgreSQL server may be missing or misspelled.
   static func redacted(_ text: String) -> String {
-    PostgresSource.resembles(text) ? redactingPasswords(in: text) : WebAddress.redacted(text)
+    if let url = WebAddress.url(text) { return "\(HTTPTransport.http(url))" }
+    let shown = redactingPasswords(
+      in: PostgresSource.resembles(text) ? text : WebAddress.redacted(text))
+    guard let slashes = shown.firstRange(of: "//") else { return shown }
+    // The colon marks the start of `//USER:PASSWORD@HOST`, which may have no scheme.
+    let (start, address) = (shown[..<slashes.lowerBound], shown[slashes.lowerBound...])
+    return start + String(redactingPasswords(in: ":" + address).dropFirst())
   }
 
   /// Returns the text of a command, such as `swap SOURCE`, without the passwords of its words.
   static func redacted(command: ByteString) -> String {
-    let words = command.description.split(separator: " ", omittingEmptySubsequences: false)
-    return redactingPasswords(in: words.map { redacted(String($0)) }.joined(separator: " "))
+    // A password in quotation marks may consist of several words.
+    redactingPasswords(in: command.description)
+      .split(separator: " ", omittingEmptySubsequences: false)
+      .map { redacted(String($0)) }.joined(separator: " ")
   }
 
   /// A Boolean value that indicates whether the source is a single pipe, which ends.
@@ -165,7 +176,7 @@ private struct SourceParser {
     if let rest = rest(after: "live:") { return try live(rest) }
     if let rest = rest(after: "lines:") {
       guard rest == "-" else {
-        throw .usage("unknown source \"\(text)\"; use lines:- for the events on standard input")
+        throw .usage("unknown source \"\(shown)\"; use lines:- for the events on standard input")
       }
       return .events
     }
@@ -190,7 +201,7 @@ private struct SourceParser {
     _ path: ByteString, _ format: SourceSpecification.Format, scheme: String
   ) throws(LivelistError) -> SourceSpecification.Kind {
     guard !path.isEmpty else {
-      throw .usage("the source \"\(text)\" has no path; use \(scheme)PATH")
+      throw .usage("the source \"\(shown)\" has no path; use \(scheme)PATH")
     }
     if path == "-" { return .pipe(path: SourceSpecification.standardInput, format) }
     if isPipe(path) { return pipe(path, format) }
@@ -205,15 +216,14 @@ private struct SourceParser {
     guard rest.hasPrefix(scheme), let mark = place.lastIndex(of: UInt8(ascii: "#")),
       mark != place.startIndex, case let list = place[(mark + 1)...], !list.isEmpty
     else {
-      throw .usage("the source \"\(text)\" has no socket or no name; use live:unix:PATH#NAME")
+      throw .usage("the source \"\(shown)\" has no socket or no name; use live:unix:PATH#NAME")
     }
     return .live(path: ByteString(bytes: place[..<mark]), list: try string(ByteString(bytes: list)))
   }
 
   private func web() throws(LivelistError) -> SourceSpecification.Kind {
-    guard let url = URL(string: try string(text)), url.host?.isEmpty == false else {
-      throw .usage(
-        "the source \"\(shown)\" is no address; use https://HOST/PATH")
+    guard let url = WebAddress.url(try string(text)) else {
+      throw .usage("the source \"\(shown)\" is no address; use https://HOST/PATH")
     }
     return .web(url)
   }
@@ -226,7 +236,7 @@ private struct SourceParser {
     let parts = rest.split(at: "?")
     let path = parts?.before ?? rest
     guard !path.isEmpty else {
-      throw .usage("the source \"\(text)\" has no path; use sqlite:PATH#TABLE or sqlite:PATH?SQL")
+      throw .usage("the source \"\(shown)\" has no path; use sqlite:PATH#TABLE or sqlite:PATH?SQL")
     }
     if let longer = existingPathWithQuestionMark(in: rest, first: path) {
       throw .usage(
@@ -236,7 +246,7 @@ private struct SourceParser {
     guard let query = parts?.after, case let sql = try string(query),
       !sql.allSatisfy(\.isWhitespace)
     else {
-      throw .usage("the source \"\(text)\" has no query; \(DatabaseTables.hint(path: path))")
+      throw .usage("the source \"\(shown)\" has no query; \(DatabaseTables.hint(path: path))")
     }
     return .query(path: path, sql: sql)
   }

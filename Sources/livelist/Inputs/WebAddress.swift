@@ -1,5 +1,4 @@
 import Foundation
-import HTTPSources
 import SwappablePrimitives
 
 /// Sources of the form `https://HOST/PATH`, and texts that resemble them.
@@ -25,12 +24,16 @@ enum WebAddress {
     parts(of: text).map { ByteString(bytes: text.bytes[$0.scheme]) }
   }
 
-  /// Returns the text of an address without the user, the password and the query. Other texts stay as they are.
+  /// Returns the URL of a web service, or `nil` for other texts.
+  static func url(_ text: String) -> URL? {
+    guard isSource(ByteString(text)), let url = URL(string: text), url.host?.isEmpty == false
+    else { return nil }
+    return url
+  }
+
+  /// Returns a text that resembles an address without the user, the password and the query. Other texts stay as they are.
   static func redacted(_ text: String) -> String {
     let bytes = ByteString(text)
-    if isSource(bytes), let url = URL(string: text), url.host?.isEmpty == false {
-      return "\(HTTPTransport.http(url))"
-    }
     guard let place = parts(of: bytes)?.place else { return text }
     let rest = bytes.bytes[place...]
     let query = rest.firstIndex(of: UInt8(ascii: "?")) ?? rest.endIndex
