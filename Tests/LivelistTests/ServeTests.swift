@@ -318,6 +318,9 @@ import Testing
     (["watch", "live:unix:s"], "has no socket or no name"),
     (["watch", "live:tcp:x#y"], "has no socket or no name"),
     (["watch", "live:unix:#y"], "has no socket or no name"),
+    (["watch", "live:/run/s#y"], "has no socket or no name; use live:unix:PATH#NAME"),
+    (["watch", "live://h/y"], "has no socket or no name"),
+    (["watch", "lines:/x"], "unknown source \"lines:/x\"; use lines:- for"),
   ])
   func `a command line that is not valid is explained`(
     arguments: [String], message: String

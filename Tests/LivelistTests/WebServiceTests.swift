@@ -134,6 +134,7 @@ import Testing
     ("http:///joe:s3cret@host", "http:///…@host"),
     ("ws://joe:s3cret@host/a?t=s3cret", "ws://…@host/a?…"), ("ws://joe:a?s3cret@host", "ws://…?…"),
     ("http:/joe:s3cret@host/", "http:/…@host/"), (" live:http://joe:s3cret@h", " live:http://…@h"),
+    ("live:http://joe:s3cret@h", "live:http://…@h"), ("live://joe@h?t=s3cret", "live://…@h?…"),
     ("json:https://host/?t=s3cret", "json:https://host/?…"), ("a=ws://s3cret@h", "a=ws://…@h"),
     ("POSTGRES:host=h password=s3cret", "POSTGRES:host=h password=…"),
     ("/tmp/a:/b@c?d", "/tmp/a:/b@c?d"), ("sqlite:/a.db?SELECT '@'", "sqlite:/a.db?SELECT '@'"),
@@ -155,7 +156,9 @@ import Testing
 
   @Test(arguments: [
     "HTTP://joe:s3cret@/?t=s3cret", "ws://joe:s3cret@h/a.json?t=s3cret", "http:/joe:s3cret@h/a.db",
-    " live:http://joe:s3cret@h/?t=s3cret", "json:https://joe:s3cret@h/?t=s3cret",
+    " live:http://joe:s3cret@h/?t=s3cret", "live:http://joe:s3cret@h/?t=s3cret",
+    "live://joe:s3cret@h/?t=s3cret", "lines:http://joe:s3cret@h/?t=s3cret",
+    "lines://joe:s3cret@h/?t=s3cret", "json:https://joe:s3cret@h/?t=s3cret",
     "POSTGRES:host=h password=s3cret?SELECT 1", "host=h password=s3cret?SELECT 1",
     "password=s3cret host=h?SELECT 1", "postgress:host=h password=s3cret?SELECT 1",
     "postgress://app:s3cret@h/d?SELECT 1", "=postgres:host=h password=s3cret?SELECT 1",

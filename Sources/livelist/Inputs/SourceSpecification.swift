@@ -166,8 +166,10 @@ private struct SourceParser {
     if text == "-" { return .pipe(path: SourceSpecification.standardInput, nil) }
     if PostgresSource.isSource(text) { return try PostgresSource.kind(of: try string(text)) }
     if WebAddress.isSource(text) { return try web() }
-    // The name of a directory may end with a colon.
-    if let scheme = WebAddress.scheme(of: text), !exists(scheme) {
+    // The name of a directory may end with a colon. `live:/` and `lines:/` have errors of their own.
+    if let scheme = WebAddress.scheme(of: text), !["live:", "lines:"].contains(scheme),
+      !exists(scheme)
+    {
       throw .usage("\"\(shown)\" is no file and no source; \(SourceParser.kindsHint)")
     }
     if let rest = rest(after: "json:") { return try file(rest, .json, scheme: "json:") }
