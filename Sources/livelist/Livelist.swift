@@ -61,8 +61,9 @@ struct Livelist {
       return try command.command(words)
     }
     let isOption = name.hasPrefix("-")
-    let shown = SourceSpecification.redacted(name)
-    if name.contains(".") || name.contains("/") {
+    let shown =
+      isOption ? Arguments.shownName(of: ByteString(name)) : SourceSpecification.redacted(name)
+    if !isOption, name.contains(where: "./".contains) {
       throw .usage(
         "\"\(shown)\" is no command; to show it as a list, use livelist view \(shown); "
           + "to print its changes, use livelist watch \(shown)")
@@ -70,7 +71,7 @@ struct Livelist {
     let words = isOption ? ["--help", "--version"] : names + ["help", "version"]
     throw .usage(
       "unknown \(isOption ? "option" : "command") \"\(shown)\""
-        + "\(NearestWord.advice(for: name, among: words)); \(hint)")
+        + "\(NearestWord.advice(for: shown, among: words)); \(hint)")
   }
 }
 

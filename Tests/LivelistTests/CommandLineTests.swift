@@ -63,6 +63,12 @@ import Testing
     (["--frob"], "unknown option \"--frob\""),
     (["wtach", "json:a"], "unknown command \"wtach\" (did you mean watch?); use"),
     (["comp"], "(did you mean completions?)"), (["--verison"], "did you mean --version?"),
+    (["--header=A: Bearer s3cret", "watch"], "unknown option \"--header\"; use livelist"),
+    (["--header A: s3cret", "watch"], "unknown option \"--header …\"; use livelist"),
+    (["--key=a.b", "watch"], "unknown option \"--key\"; use livelist"),
+    (["-Hs3cret", "watch"], "unknown option \"-H\"; use livelist"),
+    (["watch", "--header A: s3cret", "json:a"], "\"--header …\" (did you mean --header?)"),
+    (["--verison=1"], "did you mean --version?"), (["-"], "unknown option \"-\""),
     (["watch", "--sot", "a", "json:a"], "unknown option \"--sot\" (did you mean --sort?); this"),
     (["view", "--Group_By", "a", "json:a"], "did you mean --group-by?"),
     (["view", "--format", "jsno", "json:a"], "did you mean json?"),
@@ -97,6 +103,10 @@ import Testing
     (["watch", "sqlite:?SELECT 1"], "no path"),
     (["watch", "json:a", "--key"], "--key FIELD"),
     (["watch", "--key", "--until-eof", "json:a"], "--key=--until-eof"),
+    (
+      ["watch", "--header", "--header=A: s3cret", "json:a"], "\"--header=…\", --header=--header=…\n"
+    ),
+    (["watch", "--key", "--header", "json:a"], "\"--header\", --key=--header\n"),
     (["watch", "--key", "a", "--key=b", "json:a"], "twice"),
     (["watch", "--until-eof=1", "json:a"], "takes no value"),
     (["watch", "--frob", "json:a"], "--guard, --header, --key, --limit"),

@@ -52,7 +52,7 @@ struct Arguments {
   ) throws(LivelistError) -> Option.Given {
     let (word, attached) = Arguments.split(word)
     guard let option = Option.named(word.description), option.commands.contains(command) else {
-      throw unknown(word.description)
+      throw unknown(Arguments.shownName(of: word))
     }
     let name = option.name
     if has(option), !option.repeats.contains(command) {
@@ -68,11 +68,12 @@ struct Arguments {
       throw .usage("\(name) has no value; \(option.hint)")
     }
     if attached == nil, text.hasPrefix("--"),
-      Option.named(Arguments.split(text).name.description) != nil
+      case let (other, value) = Arguments.split(text), let other = Option.named(other.description)
     {
+      let shown = other.isSecret && value != nil ? "\(other.name)=…" : text.description
       throw .usage(
-        "\(name) has no value; use \(option.usage), or, if the value is \"\(text)\", "
-          + "\(name)=\(text)")
+        "\(name) has no value; use \(option.usage), or, if the value is \"\(shown)\", "
+          + "\(name)=\(shown)")
     }
     guard option.isBytes || text.string != nil else {
       let value = option.isSecret ? "a value" : "\"\(text)\","
@@ -96,6 +97,12 @@ struct Arguments {
     if names.isEmpty { return .usage("\(start); this command takes no options") }
     let advice = NearestWord.advice(for: name, among: names + ["--help", "--version"])
     return .usage("\(start)\(advice); this command takes \(names.joined(separator: ", "))")
+  }
+
+  /// Returns the name of an option that is not known, without its value, which may be a secret.
+  static func shownName(of word: ByteString) -> String {
+    let name = split(word).name.description
+    return name.firstIndex(where: \.isWhitespace).map { name[..<$0] + " …" } ?? name
   }
 
   /// Separates the name and the value of `--name=value` and `-nvalue`.
