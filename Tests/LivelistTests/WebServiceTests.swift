@@ -124,6 +124,7 @@ import Testing
   @Test func `the help says which services receive the headers, and names the proxies`() throws {
     let help = try Livelist.run("apply", "--help").output.split(whereSeparator: \.isWhitespace)
       .joined(separator: " ")
+    #expect(help.contains("a header replaces an earlier one of the same name"))
     #expect(help.contains("One set of headers goes to every web address of the command"))
     #expect(help.contains("variables https_proxy and http_proxy"))
   }

@@ -293,8 +293,9 @@ extension Option {
       help: """
         A header of each request to a web service, such as 'Authorization: Bearer KEY'. With @FILE, \
         each line of a file is a header, because other users can read command lines. With several \
-        --header, all are sent. One set of headers goes to every web address of the command, so use \
-        several commands for services that must not see the secrets of each other.
+        --header, all are sent, but a header replaces an earlier one of the same name. One set of \
+        headers goes to every web address of the command, so use several commands for services that \
+        must not see the secrets of each other.
         """
     ) { (options, given) throws(LivelistError) in
       try HeaderOption.add(given, to: &options.sources.headers)
