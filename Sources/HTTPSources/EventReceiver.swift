@@ -21,8 +21,8 @@ struct EventRequest: Sendable {
 }
 
 extension [String: String] {
-  /// Returns these headers, where others replace those that have the same name in any case.
-  func replacing(with others: Self) -> Self {
+  /// Returns these headers and others, which replace headers of the same name, without regard to case.
+  package func replacing(with others: Self) -> Self {
     let names = Set(others.keys.map { $0.lowercased() })
     return filter { !names.contains($0.key.lowercased()) }.merging(others) { $1 }
   }

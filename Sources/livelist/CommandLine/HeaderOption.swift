@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSources
 import SwappablePrimitives
 
 /// The values of the option `--header`, each of which is a header or the path of a file of headers.
@@ -48,10 +49,7 @@ enum HeaderOption {
     guard !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
       throw .usage("\(origin) has a control character in the value of \(name); remove it")
     }
-    for other in headers.keys where other.lowercased() == name.lowercased() {
-      headers[other] = nil
-    }
-    headers[name] = value
+    headers = headers.replacing(with: [name: value])
   }
 
   /// Returns a text without the spaces and tabs at both ends.
