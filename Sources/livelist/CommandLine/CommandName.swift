@@ -130,11 +130,21 @@ enum CommandName: String, CaseIterable {
 
   /// The command line in short, for errors.
   var usage: String {
-    let required = options.filter(\.isRequired).map(\.usage)
-    let isOptional = options.count > required.count
-    let words = ["livelist \(rawValue)"] + (isOptional ? ["[OPTION …]"] : []) + required
+    let isOptional = options.count > requiredWords.count
+    let words = ["livelist \(rawValue)"] + (isOptional ? ["[OPTION …]"] : []) + requiredWords
     return (words + [description.operands]).joined(separator: " ")
   }
+
+  /// The words of the command line after the name of the command.
+  var synopsis: [String] {
+    let others = options.filter { !$0.isRequired }.map {
+      $0.synopsis[self] ?? "[\($0.usage)]" + ($0.repeats.contains(self) ? " …" : "")
+    }
+    return requiredWords + others + [description.operands]
+  }
+
+  /// The options that must be given, with their values.
+  private var requiredWords: [String] { options.filter(\.isRequired).map(\.usage) }
 }
 
 /// A command that prints a text.

@@ -81,15 +81,6 @@ struct HelpPart: Sendable {
 }
 
 extension CommandName {
-  /// The words of the command line after the name of the command.
-  var synopsis: [String] {
-    let required = options.filter(\.isRequired).map(\.usage)
-    let others = options.filter { !$0.isRequired }.map {
-      $0.synopsis[self] ?? "[\($0.usage)]" + ($0.repeats.contains(self) ? " …" : "")
-    }
-    return required + others + [description.operands]
-  }
-
   /// The commands on standard input, or the actions, of the command.
   var details: HelpPart? {
     switch self {
