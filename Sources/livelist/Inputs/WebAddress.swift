@@ -8,12 +8,8 @@ enum WebAddress {
 
   /// Returns a Boolean value that indicates whether a source has the scheme of a web service, also in capitals.
   static func isSource(_ text: ByteString) -> Bool {
-    ["https://", "http://"].contains { scheme in
-      text.bytes.prefix(scheme.utf8.count)
-        .elementsEqual(scheme.utf8) { byte, expected in
-          byte == expected || (0x41...0x5A).contains(byte) && byte | 0x20 == expected
-        }
-    }
+    let start = String(decoding: text.bytes.prefix(8), as: UTF8.self).lowercased()
+    return start == "https://" || start.hasPrefix("http://")
   }
 
   /// Returns the text before the first `:/`, and the colon, of a text that resembles an address.
