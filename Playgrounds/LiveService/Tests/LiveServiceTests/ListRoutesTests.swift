@@ -1,3 +1,5 @@
+import Foundation
+import HTTPSources
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -282,8 +284,8 @@ import Testing
   @Test func `a remote data source follows a list over HTTP`() async throws {
     let list = try TestList()
     try await serve(list.served) { address in
-      let remote = RemoteDataSource<JSONElement>(
-        HTTPTransport(address: address + "lists/numbers/events"))
+      let url = try #require(URL(string: address + "lists/numbers/events"))
+      let remote = RemoteDataSource<JSONElement>(.http(url))
       var contents = remote.snapshots().makeAsyncIterator()
       func wait(for expected: [Int]) async throws {
         let expected = try expected.map(TestList.element)
@@ -365,33 +367,4 @@ private func swap(
   return try await send(
     address + "lists/numbers/swap", method: "POST", headers: headers,
     body: #"{"source":"\#(source)"}"#)
-}
-
-/// A connection of a remote data source to an event stream of the service.
-private struct HTTPTransport: RemoteTransport {
-  let address: String
-
-  var description: String { address }
-
-  func connect(since token: String?) async throws -> any AsyncSequence<[UInt8], any Error> {
-    let response = try await request(
-      address, headers: token.map { ["Last-Event-ID": $0] } ?? [:])
-    guard response.status == .ok else {
-      throw SourceError(code: "http", message: "\(address) answers \(response.status)")
-    }
-    return AsyncThrowingStream { continuation in
-      let task = Task {
-        do {
-          var events = Events(response)
-          while let event = try await events.nextLine() {
-            continuation.yield(Array((event.data + "\n").utf8))
-          }
-          continuation.finish()
-        } catch {
-          continuation.finish(throwing: error)
-        }
-      }
-      continuation.onTermination = { _ in task.cancel() }
-    }
-  }
 }
