@@ -21,7 +21,7 @@ struct HelpPart: Sendable {
         "json:PATH",
         """
         a file that contains a JSON array of objects or scalars; PATH may be a pattern such as \
-        'conf.d/*.json': all these files in the order of their names, also those that come later; \
+        'conf.d/*.json': all these files in the order of their names, also files that appear later; \
         each may contain one object instead of an array
         """
       ),

@@ -41,7 +41,7 @@ final class PathPatternSource: DataSource, @unchecked Sendable {
     }
   }
 
-  /// Publishes the paths that match now, and those that have gone only just now.
+  /// Publishes the paths that match now, and the paths that have gone only just now.
   private func read() {
     let start = ContinuousClock.now
     var matches = pattern.matches()
