@@ -87,7 +87,7 @@ let package = Package(
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections", "FileSources",
       ]),
     // On Linux, libcurl is loaded at run time.
-    module("HTTPSources", ["RemoteSources"]),
+    module("HTTPSources", ["SwappablePrimitives", "RemoteSources"]),
     module(
       "Synchronizers",
       [

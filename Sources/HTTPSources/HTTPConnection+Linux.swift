@@ -35,6 +35,11 @@
     private init(_ request: EventRequest, _ lines: EventReceiver.Lines) throws {
       curl = try LibCurl.loaded()
       guard let multi = curl.multiInit() else { throw TransportError("there is no memory") }
+      // Without descriptors for it, a connection that is canceled would stay for a minute.
+      guard curl.wakeup(multi) == 0 else {
+        _ = curl.multiCleanup(multi)
+        throw TransportError("there are no file descriptors left; raise their limit (ulimit -n)")
+      }
       (self.multi, self.request, url) = (multi, request, request.url)
       receiver = EventReceiver(lines)
       for _ in 0..<Self.partLimit { room.signal() }
@@ -229,11 +234,11 @@
       code: Int32, _ url: URL, message: String, known: String, environment: [String: String]
     ) {
       let host = url.host ?? ""
-      let proxy = Self.proxy(of: url, environment)
+      let (proxy, proxyPort) = Self.proxy(of: url, environment)
+      let proxyHost = URL(string: "http://\(proxy)")?.host ?? proxy
       // Newer versions name both: "Failed to connect to HOST port 443 via PROXY".
-      let namesProxy =
-        message.contains(" via ")
-        || message.contains("connect to ") && !message.contains("connect to \(host) port")
+      let namesProxy = ["connect to \(proxyHost) port \(proxyPort) ", " via ", "proxy scheme"]
+        .contains { message.contains($0) }
       let isClosed =
         message.isEmpty
         || ["Recv failure", "SSL_read", "recv error"].contains { message.contains($0) }
@@ -256,14 +261,19 @@
       }
     }
 
-    /// Returns the proxy of an address without a user name and a password.
-    private static func proxy(of url: URL, _ environment: [String: String]) -> String {
+    /// Returns the proxy of an address, without a user name, a password and a path, and its port.
+    private static func proxy(
+      of url: URL, _ environment: [String: String]
+    ) -> (name: String, port: Int) {
       let names =
         url.scheme?.lowercased() == "https" ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
       let values = (names + ["all_proxy", "ALL_PROXY"]).compactMap { environment[$0] }
       let text = values.first { !$0.isEmpty } ?? ""
-      if let at = text.lastIndex(of: "@") { return String(text[at...].dropFirst()) }
-      return text.components(separatedBy: "://").last ?? text
+      let address = text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...]
+      let host = address.lastIndex(of: "@").map { address[$0...].dropFirst() } ?? address
+      let name = String(host.prefix { !"/?#".contains($0) })
+      let usualPort = text.lowercased().hasPrefix("https://") ? 443 : 1080
+      return (name, URL(string: "http://\(name)")?.port ?? usualPort)
     }
   }
 

@@ -1,6 +1,7 @@
 #if !canImport(Darwin)
   import Foundation
   import RemoteSources
+  import SwappablePrimitives
 
   /// The functions of libcurl that this module calls.
   ///
@@ -51,14 +52,32 @@
     /// Returns a ``Message``, or `nil` if no transfer has ended.
     let infoRead: @convention(c) (Multi, UnsafeMutablePointer<Int32>) -> Pointer?
 
-    /// Returns the library, which is loaded at the first call.
-    static func loaded() throws(TransportError) -> LibCurl { try library.get() }
+    /// Returns the library, which is loaded at the first call. After a failure, each call tries it again.
+    static func loaded() throws(TransportError) -> LibCurl {
+      try library.withLock { library throws(TransportError) in
+        if let library { return library }
+        let loaded = try LibCurl()
+        library = loaded
+        return loaded
+      }
+    }
 
-    private static let library = Result { () throws(TransportError) in try LibCurl() }
+    private static let library = Locked<LibCurl?>(nil)
 
-    private init() throws(TransportError) {
-      let names = ["libcurl.so.4", "libcurl-gnutls.so.4"]
-      guard let handle = names.lazy.compactMap({ dlopen($0, RTLD_NOW | RTLD_LOCAL) }).first else {
+    /// Loads the first library that exists.
+    init(_ names: [String] = ["libcurl.so.4", "libcurl-gnutls.so.4"]) throws(TransportError) {
+      var (library, reason) = (Pointer?.none, "No such file")
+      for name in names where library == nil {
+        library = dlopen(name, RTLD_NOW | RTLD_LOCAL)
+        if library == nil, reason.contains("No such file"), let text = dlerror() {
+          reason = String(cString: text)
+        }
+      }
+      guard let handle = library else {
+        // Another reason, such as a lack of file descriptors, may pass.
+        guard reason.contains("No such file") else {
+          throw TransportError("cannot load libcurl: \(reason)")
+        }
         throw TransportError(
           "libcurl.so.4 is missing; install it (Debian, Ubuntu: apt-get install libcurl4; "
             + "Fedora: dnf install libcurl)", retry: .never)

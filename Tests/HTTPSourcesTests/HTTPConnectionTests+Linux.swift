@@ -85,6 +85,11 @@
         "cannot connect to proxy.example:8080, the proxy of this machine"
       ),
       (7, "Failed to connect to host port 443 after 1 ms: no server", "cannot connect to host"),
+      (
+        7, "Unsupported proxy scheme for 'foo://proxy.example'",
+        "cannot connect to proxy.example:8080, the proxy of this machine"
+      ),
+      (7, "Failed to connect to proxy.example port 80: no server", "cannot connect to host"),
       (7, "", "cannot connect to host"),
       (28, "Operation timed out after 12345 milliseconds", "the connection broke: known"),
     ])
@@ -105,6 +110,7 @@
       ("https", ["ALL_PROXY": "one:1", "HTTPS_PROXY": ""], "one:1"),
       ("http", ["http_proxy": "http://one:1", "https_proxy": "two"], "one:1"),
       ("http", ["HTTP_PROXY": "two", "all_proxy": "one"], "one"),
+      ("http", ["http_proxy": "http://me:a/b@c@one:1/?key=secret"], "one:1"),
     ])
     func `the proxy is named without a password`(
       scheme: String, environment: [String: String], proxy: String
@@ -113,6 +119,39 @@
       let error = TransportError(
         code: 5, url, message: "", known: "", environment: environment)
       #expect(error.description == "there is no host \(proxy), the proxy of this machine")
+    }
+
+    @Test(arguments: [
+      ("http://127.0.0.1:1", "127.0.0.1", 1), ("http://[::1]:2", "::1", 2),
+      ("socks5://localhost", "localhost", 1080), ("https://host", "host", 443),
+    ])
+    func `a proxy on the host of the service is told apart by its port`(
+      proxy: String, host: String, port: Int
+    ) throws {
+      let address = host.contains(":") ? "[\(host)]" : host
+      let url = try #require(URL(string: "http://\(address):9301/list"))
+      for (port, isProxy) in [(port, true), (9_301, false)] {
+        let error = TransportError(
+          code: 7, url, message: "Failed to connect to \(host) port \(port) after 0 ms: no server",
+          known: "", environment: ["http_proxy": proxy])
+        #expect(error.description.hasSuffix(", the proxy of this machine") == isProxy, "\(error)")
+      }
+    }
+
+    @Test func `only a missing library is final`() throws {
+      let directory = try TemporaryDirectory()
+      let path = directory("libcurl.so.4")
+      try Data("no library".utf8).write(to: URL(fileURLWithPath: path))
+      let missing = #expect(throws: TransportError.self) {
+        try LibCurl(["libcurl-that-is-not-there.so", "libcurl-neither.so"])
+      }
+      #expect(missing?.retry == .never && missing?.description.contains("install it") == true)
+      let damaged = #expect(throws: TransportError.self) {
+        try LibCurl([path, "libcurl-that-is-not-there.so"])
+      }
+      #expect(damaged?.retry == .afterPause)
+      #expect(damaged?.description.hasPrefix("cannot load libcurl: \(path): ") == true)
+      #expect(throws: Never.self) { try LibCurl() }
     }
 
     @Test func `a server of another protocol is reported`() async throws {

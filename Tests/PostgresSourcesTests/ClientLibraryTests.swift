@@ -52,6 +52,20 @@ struct ClientLibraryTests {
     #expect(error?.description.contains("has no function PQconnectStartParams") == true)
   }
 
+  @Test(.timeLimit(.minutes(10)))
+  func `a library that cannot be loaded now is tried again`() async throws {
+    let directory = try TemporaryDirectory()
+    var options = PostgresOptions()
+    options.libraryNames = [directory("libpq.so.5")]
+    try Data("no library".utf8).write(to: URL(fileURLWithPath: options.libraryNames[0]))
+    let connection = try PostgresConnection("host=/nowhere", options: options)
+    let error = await #expect(throws: PostgresError.self) {
+      try await connection.execute("SELECT 1")
+    }
+    #expect(error?.code == .cannotConnect)
+    #expect(error?.message.hasPrefix("cannot load libpq: \(directory("libpq.so.5"))") == true)
+  }
+
   @Test func `the advice for a skipped test names the package`() {
     #expect(PostgresServer.advice.contains("apt-get install postgresql"))
     #expect(!PostgresServer.isRequired || PostgresServer.isAvailable)

@@ -153,7 +153,7 @@ import Testing
         ])
   }
 
-  @Test(arguments: [400, 409, 410, 412, 431, 404, 503])
+  @Test(arguments: [400, 409, 410, 412, 422, 431, 404, 503])
   func `a token that the server rejects is not sent again`(status: Int) {
     var machine = Self.machine(.connecting, hasContents: true)
     let failure = TransportError("no", statusCode: status)
@@ -161,6 +161,23 @@ import Testing
     _ = machine.handle(.refused(error))
     let isKept = [404, 503].contains(status)
     #expect(machine.handle(.retry) == [.connect(since: isKept ? "seven" : nil)])
+  }
+
+  @Test func `a token is given up if a server that is reached does not answer it several times`() {
+    var failure = TransportError("no")
+    for isUnreachable in [false, true] {
+      failure.isAtConnecting = isUnreachable
+      let error = SourceError(code: "disconnected", message: "no", underlying: failure)
+      for input in [Machine.Input.refused(error), .broken(error)] {
+        var machine = Self.machine(.connecting, hasContents: true)
+        for _ in 1...3 {
+          _ = machine.handle(input)
+          #expect(machine.handle(.retry) == [.connect(since: "seven")])
+        }
+        _ = machine.handle(input)
+        #expect(machine.handle(.retry) == [.connect(since: isUnreachable ? "seven" : nil)])
+      }
+    }
   }
 
   @Test func `a server that confirms contents that the client does not have is left`() {

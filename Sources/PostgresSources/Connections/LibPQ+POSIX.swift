@@ -131,8 +131,15 @@ struct LibPQ: @unchecked Sendable {
   /// Loads the first library that exists.
   static func load(_ names: [String]) throws(PostgresError) -> LibPQ {
     for name in names {
-      guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else { continue }
-      return try LibPQ(library: library, name: name)
+      if let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) {
+        return try LibPQ(library: library, name: name)
+      }
+      let reason = dlerror().map { String(cString: $0) } ?? ""
+      // Another reason, such as a lack of file descriptors, may pass.
+      if !reason.lowercased().contains("no such file") {
+        throw PostgresError(
+          .cannotConnect, "cannot load libpq: \(reason)", help: "if this remains, \(installation)")
+      }
     }
     throw PostgresError(
       .noClientLibrary,

@@ -12,11 +12,11 @@ import ObservableCollections
 /// | `change` | – | as `invalid` | publish | – | – |
 /// | `alive` | – | live if it answers the token, otherwise as `invalid` | break if the revision differs | – | – |
 /// | `status` | – | show it if it has an error | show it | – | – |
-/// | `broken` | – | break, silently at first if there are no contents | break | – | – |
+/// | `broken` | – | as `refused`, but silently at first if there are no contents | break | – | – |
 /// | `lasted` | – | – | the earlier failures no longer count | – | – |
 /// | `refused` | – | break, without token if the server may have rejected it | break | – | – |
 /// | `ended` | – | disconnect, show the reason, stop | the same | – | – |
-/// | `invalid` | – | the same, without token | break | – | – |
+/// | `invalid` | – | as `broken`, but without token | break | – | – |
 /// | `mismatch` | – | break without token | break without token | – | – |
 /// | `retry` | – | – | – | connect | – |
 /// | `stop` | stop | disconnect, stop | disconnect, stop | stop | – |
@@ -130,12 +130,12 @@ struct RemoteMachine {
       reported = status
       return [.show(status)]
     case (.connecting, .broken(let error, let delay)):
+      doubtToken(error)
       return breakOff(
         error, after: delay,
         isSilent: revision == nil && failures < Self.silentFailures && delay == .zero)
     case (.connecting, .refused(let error, let delay)):
-      let failure = error.underlying as? TransportError
-      if let code = failure?.statusCode, Self.tokenCodes.contains(code) { token = nil }
+      doubtToken(error)
       return breakOff(error, after: delay)
     case (.live, .broken(let error, let delay)), (.live, .refused(let error, let delay)):
       return breakOff(error, after: delay)
@@ -175,7 +175,19 @@ struct RemoteMachine {
   /// The number of connections that may break before the first contents without a failure of the source.
   private static let silentFailures = 4
   /// The status codes with which a server may reject a token that it cannot read, that is too old, or that is too long.
-  private static let tokenCodes: Set = [400, 409, 410, 412, 431]
+  private static let tokenCodes: Set = [400, 409, 410, 412, 422, 431]
+
+  /// Forgets the token if the server may be unable to answer it: it says so, or it was reached several times without
+  /// success.
+  private mutating func doubtToken(_ error: SourceError) {
+    let failure = error.underlying as? TransportError
+    let isReached = failure?.isAtConnecting != true
+    if failure?.statusCode.map(Self.tokenCodes.contains)
+      ?? (isReached && failures >= Self.silentFailures)
+    {
+      token = nil
+    }
+  }
 
   private mutating func breakOff(
     _ error: SourceError, after delay: Duration = .zero, isSilent: Bool = false
