@@ -20,7 +20,7 @@ struct ListWindow: Sendable, Hashable {
   var isRowChosen = false
   /// A Boolean value that indicates whether the first row stays visible if the selected row fits.
   var staysAtTop = false {
-    didSet { isScrolled = top > 0 }
+    didSet { if staysAtTop != oldValue { isScrolled = top > 0 } }
   }
   /// A Boolean value that indicates whether the user has scrolled away from the first row.
   private var isScrolled = false
@@ -47,7 +47,7 @@ struct ListWindow: Sendable, Hashable {
   }
 
   /// A Boolean value that indicates whether the window follows the first row.
-  private var isAtTop: Bool { staysAtTop && isRowChosen && !isScrolled }
+  private var isAtTop: Bool { staysAtTop && !isScrolled }
 
   /// Adjusts the offsets to a change of the list.
   mutating func follow(_ map: OffsetMap, newCount: Int) {
@@ -55,6 +55,7 @@ struct ListWindow: Sendable, Hashable {
       count = newCount
       selection = count > 0 ? min(selection ?? 0, count - 1) : nil
       isRowChosen = false
+      if count == 0 { isScrolled = false }
       return clamp()
     }
     let anchor = selection.flatMap { visible.contains($0) ? $0 : nil } ?? top
@@ -72,11 +73,9 @@ struct ListWindow: Sendable, Hashable {
   ///
   /// - Parameter offset: The offset of the row. An offset out of range selects the first or last row.
   mutating func select(_ offset: Int) {
-    isRowChosen = count > 0
-    selection = count > 0 ? min(max(0, offset), count - 1) : nil
     let previousTop = top
-    reveal()
-    if top != previousTop { isScrolled = top > 0 }
+    choose(offset)
+    noteScrolling(from: previousTop)
   }
 
   /// Selects the chosen row again, which has returned.
@@ -94,10 +93,26 @@ struct ListWindow: Sendable, Hashable {
   /// Scrolls by a number of pages, and moves the selection by the same number of rows.
   mutating func turn(pages: Int) {
     let rows = pages * max(1, height - 1)
+    let previousTop = top
     top += rows
     clamp()
-    isScrolled = top > 0
-    move(by: rows)
+    choose((selection ?? 0) + rows)
+    noteScrolling(from: previousTop)
+  }
+
+  private mutating func choose(_ offset: Int) {
+    isRowChosen = count > 0
+    selection = count > 0 ? min(max(0, offset), count - 1) : nil
+    reveal()
+  }
+
+  /// Records whether a command has scrolled the first row away.
+  private mutating func noteScrolling(from previousTop: Int) {
+    if top == 0 || height == 0 {
+      isScrolled = false
+    } else if top != previousTop {
+      isScrolled = true
+    }
   }
 
   private mutating func reveal() {

@@ -21,8 +21,8 @@ import SwappablePrimitives
 /// changes, no code runs. After an input of the user, the caller draws the list.
 ///
 /// A command and ``selectedElement`` do not wait for a frame: they first apply the changes that have
-/// arrived. Therefore, a key acts on the rows that the key before it has filtered. While `draw` or
-/// ``onEvent`` runs, they apply no changes.
+/// arrived. Therefore, a key acts on the rows that the key before it has filtered, unless another
+/// thread is changing the list at that moment. While `draw` or ``onEvent`` runs, they apply no changes.
 ///
 /// The closure may read other properties, lists and `@Observable` objects. When one of them changes,
 /// the list is drawn again.
@@ -74,8 +74,14 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
       tracking { draw(self) }
     }
     self.pacer = pacer
-    // If the list was released meanwhile, the event is dropped.
-    let scheduler = Scheduler { [weak pacer] work in pacer?.request(work) }
+    let scheduler = Scheduler { [inbox = pacer.inbox, weak pacer] work in
+      guard inbox.add(work) else { return }
+      Task { @MainActor in
+        inbox.taskBegins()
+        // If the list was released meanwhile, the event is dropped.
+        if let pacer { pacer.request() } else { _ = inbox.takeAll() }
+      }
+    }
     // The first event is delivered with a frame, too: by then, the screen size is known.
     let contents = source.observe(on: scheduler) { [weak self] event in
       MainActor.assumeIsolated { self?.apply(event) }
@@ -245,6 +251,35 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   }
 }
 
+/// The work that the observations of a view add on any thread, with at most one closure for each.
+final class FrameInbox: Sendable {
+  typealias Work = @Sendable () -> Void
+
+  private let state = Locked<(work: [Work], isAnnounced: Bool)>(([], false))
+
+  /// Records that the task for the work runs. Work that is added later needs another one.
+  func taskBegins() { state.withLock { $0.isAnnounced = false } }
+
+  /// Adds work.
+  ///
+  /// - Returns: A Boolean value that indicates whether the caller must start a task for it.
+  func add(_ work: @escaping Work) -> Bool {
+    state.withLock { state in
+      state.work.append(work)
+      defer { state.isAnnounced = true }
+      return !state.isAnnounced
+    }
+  }
+
+  /// Removes and returns the work.
+  func takeAll() -> [Work] {
+    state.withLock { state in
+      defer { state.work = [] }
+      return state.work
+    }
+  }
+}
+
 /// A limit on the rate at which a view is drawn.
 ///
 /// The first request after a pause is performed immediately. Requests that arrive too early are
@@ -254,8 +289,8 @@ final class FramePacer {
   private let interval: Duration
   private let clock: AnyClock
   private let draw: @MainActor () -> Void
-  /// The work to perform before the next drawing, with at most one closure for each observation.
-  private nonisolated let pendingWork = Locked<[@Sendable () -> Void]>([])
+  /// The work to perform before the next drawing.
+  let inbox = FrameInbox()
   /// A Boolean value that indicates whether work is being performed, or the view is being drawn.
   private var isBusy = false
   private var lastFrame: Duration?
@@ -278,24 +313,12 @@ final class FramePacer {
     scheduled?.task.cancel()
   }
 
-  /// Requests a drawing as soon as the rate permits.
-  ///
-  /// - Parameter work: A closure to perform on the main actor before the drawing.
-  nonisolated func request(_ work: @escaping @Sendable () -> Void) {
-    pendingWork.withLock { $0.append(work) }
-    Task { @MainActor [weak self] in self?.request() }
-  }
-
-  /// Performs the work that was requested, unless work is being performed or the view is being drawn.
+  /// Performs the work that has arrived, unless work is being performed or the view is being drawn.
   func performWork() {
     if isBusy { return }
     isBusy = true
     defer { isBusy = false }
-    let due = pendingWork.withLock { work in
-      defer { work = [] }
-      return work
-    }
-    for work in due { work() }
+    for work in inbox.takeAll() { work() }
   }
 
   /// Requests a drawing as soon as the rate permits.

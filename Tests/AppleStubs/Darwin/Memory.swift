@@ -78,6 +78,8 @@ public func dlopen(_ path: UnsafePointer<CChar>!, _ mode: Int32) -> UnsafeMutabl
   stub()
 }
 
+public func dlerror() -> UnsafeMutablePointer<CChar>! { stub() }
+
 @discardableResult
 public func dlsym(
   _ handle: UnsafeMutableRawPointer!, _ symbol: UnsafePointer<CChar>!

@@ -202,6 +202,62 @@ import Testing
     #expect(list.state.selection == 1 && list.state.visibleRows == 0..<5)
   }
 
+  @Test func `a list that is not scrolled returns to its first row whatever happens`() {
+    func follower() -> Follower {
+      let list = Follower(elements(0..<40))
+      list.state.staysAtTop = true
+      return list
+    }
+    // The value is set again.
+    var list = follower()
+    list.state.select(3)
+    list.edit { $0.move(from: 3, to: 30) }
+    list.state.staysAtTop = true
+    list.edit { $0.move(from: 30, to: 1) }
+    list.edit { $0.insert(100, at: 0) }
+    #expect(list.state.selection == 2 && list.state.visibleRows == 0..<5)
+    // A filter shortens the list, and the key Home does not need to scroll.
+    list = follower()
+    list.state.perform(.pageDown)
+    list.edit { $0.replace(with: [20, 21, 22]) }
+    list.state.perform(.home)
+    list.edit { $0.replace(with: self.elements(0..<40)) }
+    list.edit { $0.move(from: 20, to: 1) }
+    #expect(list.state.visibleRows == 0..<5)
+    // The list was empty.
+    list = follower()
+    list.state.perform(.end)
+    list.edit { $0.removeAll() }
+    list.edit { $0.insert(contentsOf: self.elements(100..<140), at: 0) }
+    list.state.perform(.down)
+    list.edit { $0.insert(99, at: 0) }
+    #expect(list.state.selection == 2 && list.state.visibleRows == 0..<5)
+    // At the end, Page Down does not scroll.
+    list = follower()
+    list.state.select(3)
+    list.edit { $0.move(from: 3, to: 39) }
+    list.state.perform(.pageDown)
+    list.edit { $0.move(from: 39, to: 1) }
+    list.edit { $0.insert(100, at: 0) }
+    #expect(list.state.selection == 2 && list.state.visibleRows == 0..<5)
+    // The selection is released before the screen shrinks and grows.
+    list = follower()
+    list.state.select(4)
+    list.state.keepsSelectedRow = false
+    list.state.resize(to: TerminalSize(rows: 5, columns: 20))
+    list.state.resize(to: TerminalSize(rows: 7, columns: 20))
+    #expect(list.state.visibleRows == 0..<5)
+    // Keys arrive before the size is known.
+    list = Follower(elements(0..<3), rows: 0)
+    list.state.staysAtTop = true
+    list.state.perform(.pageDown)
+    list.state.perform(.pageDown)
+    list.state.resize(to: TerminalSize(rows: 7, columns: 20))
+    list.edit { $0.append(contentsOf: self.elements(3..<23)) }
+    list.edit { $0.insert(100, at: 0) }
+    #expect(list.state.selection == 3 && list.state.visibleRows == 0..<5)
+  }
+
   @Test(arguments: [State.Command.down, .pageDown, .end])
   func `a list that a command has scrolled stays there`(
     command: State.Command
