@@ -134,15 +134,14 @@ public final class ArrayDataSource<Element: Differentiable & Sendable>: @uncheck
     return collection.snapshot.firstIndex(identifiedBy: identifier)
   }
 
-  /// Returns the element at an offset: in the transaction of this thread, or else the committed one.
-  @inlinable
-  func editedElement(at index: Int) -> Element {
+  /// The contents in the transaction of this thread, or else the committed ones.
+  @inlinable var editedContents: Snapshot<Element> {
     if gate.isOwned(by: .current) {
-      if let openDraft { return openDraft[index] }
+      if let openDraft { return openDraft.snapshot }
     } else if ThreadContext.current.transaction != nil {
-      return edit { $0[index] }
+      return edit { $0.snapshot }
     }
-    return collection.snapshot[index]
+    return collection.snapshot
   }
 
   /// Edits a new draft, after this thread has entered the gate.

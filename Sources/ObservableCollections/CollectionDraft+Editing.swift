@@ -31,6 +31,9 @@ extension CollectionDraft {
   /// Setting an element is an update, even if the new element has another identity. If the new
   /// element has the same identity and content, it is not stored and nothing is recorded.
   ///
+  /// A change of a part of the element, as in `draft[0].count += 1`, changes the element that was read, even if the
+  /// change itself moves this element. If the change removes the element, nothing is written.
+  ///
   /// - Complexity: O(log n).
   @inlinable
   public subscript(index: Int) -> Element {
@@ -43,6 +46,39 @@ extension CollectionDraft {
       checkOpen()
       checkElement(at: index)
       apply(Changeset(updates: [.init(from: index, to: index)]), updated: [newValue])
+    }
+    _modify {
+      checkOpen()
+      checkElement(at: index)
+      var access = ElementAccess(snapshot, at: index)
+      defer { write(&access) }
+      yield &access.element
+    }
+  }
+
+  /// Writes an element that was changed in place, unless it is gone. The access is over then.
+  @inlinable
+  func write(_ access: inout ElementAccess<Element>) {
+    let index = access.contents.flatMap { offset(ofElementAt: access.index, in: $0) }
+    // Otherwise, each edit would copy a path of the tree that the previous one has copied.
+    access.contents = nil
+    if let index { self[index] = access.element }
+  }
+
+  /// Returns the offset of an element of earlier contents, or `nil` if it is gone.
+  @usableFromInline
+  func offset(ofElementAt index: Int, in start: Snapshot<Element>) -> Int? {
+    let (now, old) = (snapshot, start[index])
+    if now.storage.isIdentical(to: start.storage) { return index }
+    return discardingEdits {
+      // First, because of `swap(&list[1], &list[0])`.
+      if index < now.count, now[index].isSame(as: old) { return index }
+      let changeset = start.changeset(to: now)
+      let isKept = !changeset.deletions.contains(index)
+      let offset = isKept ? changeset.nearestOffset(to: index, count: start.count) : nil
+      if let offset, now[offset].isSame(as: old) { return offset }
+      // The difference may have paired it with another element of the same identity.
+      return now.firstIndex { $0.isSame(as: old) } ?? offset
     }
   }
 
@@ -168,6 +204,19 @@ extension CollectionDraft {
     guard let index = firstIndex(identifiedBy: identifier) else { return false }
     try update(at: index, body)
     return true
+  }
+}
+
+/// An element that is changed in place, and the contents from which it was read.
+@usableFromInline
+struct ElementAccess<Element: Differentiable & Sendable> {
+  @usableFromInline var contents: Snapshot<Element>?
+  @usableFromInline let index: Int
+  @usableFromInline var element: Element
+
+  @inlinable
+  init(_ contents: Snapshot<Element>, at index: Int) {
+    (self.contents, self.index, element) = (contents, index, contents[index])
   }
 }
 

@@ -163,17 +163,20 @@ extension EditableDataSource {
 
   /// The newest committed element at an offset. Setting it is an update, even if the identity differs.
   ///
-  /// An assignment to a part of the element, such as `list[0].title = "Ship"`, begins with the element that the
-  /// transaction of this thread has at the offset, if there is one.
+  /// Changing a part of the element, as in `list[0].title = "Ship"` or `list[0].count += 1`, is a read and an edit. It
+  /// begins with the element that the transaction of this thread has at the offset, if there is one. The edit changes
+  /// the element that was read, even if it has moved since, and nothing if the element is gone. An edit
+  /// that another thread makes to the same element in between is overwritten: use `update(at:_:)` or a transaction if
+  /// several threads change one element.
   @inlinable
   public subscript(index: Int) -> Element {
     get { snapshot[index] }
     set { list.edit { $0[index] = newValue } }
     _modify {
-      var element = list.editedElement(at: index)
+      var access = ElementAccess(list.editedContents, at: index)
       // Also if the caller throws an error.
-      defer { list.edit { $0[index] = element } }
-      yield &element
+      defer { list.edit { $0.write(&access) } }
+      yield &access.element
     }
   }
 }

@@ -230,6 +230,83 @@ import Testing
     #expect(list[0] == TestElement(1, 108) && list.revision == 3)
   }
 
+  @Test func `a change of a part goes to the element that was read, wherever it is then`() {
+    func change(_ element: inout TestElement, _ edits: () -> Void) {
+      edits()
+      element.content = 9
+    }
+    let list = ArrayDataSource<TestElement>()
+    /// Returns the contents after edits that are made while an element is being changed.
+    func contents(
+      _ elements: [TestElement], at index: Int, _ edits: () -> Void
+    ) -> [TestElement] {
+      list.replace(with: elements)
+      change(&list[index], edits)
+      let alone = Array(list.snapshot)
+      list.replace(with: elements)
+      list.transaction { _ in change(&list[index], edits) }
+      #expect(Array(list.snapshot) == alone)
+      list.replace(with: elements)
+      list.transaction { draft in change(&draft[index], edits) }
+      #expect(Array(list.snapshot) == alone)
+      return alone
+    }
+    let (one, two) = (TestElement(1, 0), TestElement(2, 0))
+    #expect(contents([one, two], at: 0) { list.insert(3, at: 0) } == [3, TestElement(1, 9), two])
+    #expect(contents([one, two], at: 0) { list.move(from: 0, to: 1) } == [two, TestElement(1, 9)])
+    #expect(contents([one, two], at: 1) { list.remove(at: 0) } == [TestElement(2, 9)])
+    // The element is gone.
+    #expect(contents([one, two], at: 0) { list.remove(at: 0) } == [two])
+    #expect(contents([one, two], at: 1) { list.remove(at: 1) } == [one])
+    #expect(contents([one, two], at: 1) { list[1] = 3 } == [one, 3])
+    #expect(contents([one], at: 0) { list.removeAll() } == [])
+    // Another element has the same identity.
+    let other = TestElement(1, 5)
+    #expect(contents([one], at: 0) { list.insert(other, at: 0) } == [other, TestElement(1, 9)])
+    #expect(contents([one, other], at: 1) { list.remove(at: 0) } == [TestElement(1, 9)])
+    list.replace(with: [one, two])
+    swap(&list[1], &list[0])
+    #expect(Array(list.snapshot) == [two, one])
+    list.transaction { draft in swap(&draft[0], &draft[1]) }
+    #expect(Array(list.snapshot) == [one, two])
+  }
+
+  @Test func `a change of a part in a long list goes to the element that was read`() {
+    let list = ArrayDataSource((0..<3000).map { TestElement($0, 0) })
+    func change(_ element: inout TestElement, _ edits: () -> Void) {
+      edits()
+      element.content = 9
+    }
+    change(&list[2000]) {
+      list.removeSubrange(10..<20)
+      list.insert(contentsOf: [-1, -2], at: 5)
+      list.move(from: 2500, to: 3)
+      list[2].content = 4
+    }
+    #expect(list.snapshot.indices.filter { list[$0].content == 9 } == [1993])
+    #expect(list[1993] == TestElement(2000, 9))
+  }
+
+  @Test func `elements that other threads insert are not overwritten`() async {
+    let list = ArrayDataSource([TestElement(0, 0)])
+    await withTaskGroup { group in
+      for thread in 0..<4 {
+        group.addTask {
+          for step in 0..<500 {
+            if thread == 0 {
+              list[list.count - 1].content += 1
+            } else {
+              list.insert(TestElement(1 + thread * 1000 + step, 0), at: 0)
+            }
+          }
+        }
+      }
+    }
+    let ids = Set((1...3).flatMap { thread in (0..<500).map { 1 + thread * 1000 + $0 } }).union([0])
+    #expect(list.count == 1501 && Set(list.snapshot.map(\.id)) == ids)
+    #expect(list.snapshot.reduce(0) { $0 + $1.content } == 500)
+  }
+
   @Test func `a body that throws changes neither collection`() {
     let recorders = [RecordingObserver(one), RecordingObserver(other)]
     #expect(throws: Refusal()) {

@@ -38,7 +38,8 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
   ///
   /// If you set the value inside an observer, the new value is delivered after all observers have received
   /// the current one. Inside `withTransaction`, the thread that sets the value reads it at once, and other
-  /// threads read the committed value until the transaction ends.
+  /// threads read the committed value until the transaction ends. A change such as `value += 1` is a read and an edit:
+  /// if several threads change the value, use ``modify(_:)``.
   public var value: Value {
     get {
       signal.node.observers.tracking.willRead()

@@ -240,6 +240,74 @@ private final class HeldTransform: Sendable {
     withExtendedLifetime(observation) {}
   }
 
+  @Test func `after the latest error is gone, the diagnostic has the one before it`() async throws {
+    let (items, transform) = (Items((0..<20).map { TestElement($0) }), HeldTransform())
+    let list = items.mapAsync(concurrency: 20, transform: transform.run)
+    let events = RecordingObserver(list)
+    try await transform.waitForStarts((0..<20).map { TestElement($0) })
+    func waitForLatest(_ text: String?) async {
+      for await status in list.statuses() {
+        if text == status.diagnostics.first.map({ String($0.message.suffix(2)) }) { return }
+      }
+    }
+    for id in 0..<20 {
+      let name = String(id + 10)
+      transform.finish(TestElement(id), throwing: SourceError(code: "test", message: name))
+      await waitForLatest(name)
+    }
+    // Errors in the middle are over without a trace.
+    for id in [3, 18, 7] { items.remove(identifiedBy: id) }
+    for id in (0..<20).reversed() where ![3, 18, 7].contains(id) {
+      await waitForLatest(String(id + 10))
+      items.remove(identifiedBy: id)
+    }
+    await waitForLatest(nil)
+    try events.check(against: list)
+  }
+
+  @Test func `transforms that never end are named when they keep others waiting`() async throws {
+    let (items, transform, clock) = (Items([1, 2, 3]), HeldTransform(), ManualClock())
+    let list = items.mapAsync(concurrency: 2, clock: clock, transform: transform.run)
+    let events = RecordingObserver(list)
+    func waitForStall(_ message: String?) async {
+      for await status in list.statuses() {
+        let stall = status.diagnostics.first { $0.code == "stalled-transform" }?.message
+        if message.map({ stall?.hasPrefix($0) == true }) ?? (stall == nil) { return }
+      }
+    }
+    try await transform.waitForStarts([1, 2])
+    clock.advance(by: .seconds(9))
+    transform.finish(2)
+    try await transform.waitForStarts([1, 2, 3])
+    // Nothing waits.
+    clock.advance(by: .seconds(100))
+    await waitForStall(nil)
+    items.append(4)
+    items.append(5)
+    await list.flush()
+    // Canceled, but not over.
+    items.remove(at: 0)
+    await list.flush()
+    clock.advance(by: .seconds(9))
+    await waitForStall(nil)
+    clock.advance(by: .seconds(1))
+    await waitForStall(
+      "2 elements wait, because no transform has returned for 10 seconds. "
+        + "The first one transforms the element with the identity 1.")
+    transform.finish(1)
+    await waitForStall(nil)
+    try await transform.waitForStarts([1, 2, 3, 4])
+    clock.advance(by: .seconds(10))
+    await waitForStall(
+      "1 element waits, because no transform has returned for 10 seconds. "
+        + "The first one transforms the element with the identity 3.")
+    transform.finishAll()
+    try await transform.waitForStarts([1, 2, 3, 4, 5])
+    transform.finishAll()
+    await waitForStall(nil)
+    try events.check(against: list)
+  }
+
   @Test func `an update that sets another identity drops the old value`() async throws {
     let (items, transform) = (Items([1]), HeldTransform())
     let list = items.mapAsync(concurrency: 1, transform: transform.run)

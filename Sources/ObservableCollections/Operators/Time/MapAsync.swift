@@ -17,10 +17,13 @@ extension DataSource {
   /// | move | move; or nothing if there is nothing to show yet |
   /// | results | one change for all results that are there |
   /// | an error | nothing; a diagnostic in the status |
+  /// | no transform starts or returns for 10 seconds, although elements wait | nothing; a diagnostic in the status |
   ///
   /// The elements are in the order of the source. At most `concurrency` transforms run at once, and they start in the
   /// order in which their elements were inserted or updated. If an element is deleted or updated, its task is canceled, and
-  /// its result is dropped. A canceled transform counts as running until it returns.
+  /// its result is dropped. A canceled transform counts as running until it returns. If transforms never return, the elements
+  /// that wait are never transformed, and the status has a diagnostic with the code `stalled-transform`, which names the element
+  /// of the transform that has run for the longest time.
   ///
   /// While an updated element is transformed, its old value stays, unless the update sets another identity. If a
   /// transform throws, the old value stays as well, and the status has a diagnostic with the code `failed-transform` until the
@@ -32,13 +35,15 @@ extension DataSource {
   ///
   /// - Parameters:
   ///   - concurrency: The maximum number of transforms that run at once, at least 1.
+  ///   - clock: The clock that measures how long transforms take.
   ///   - placeholder: A closure that returns the value of an element that has no result yet, or `nil` to leave such
   ///     elements out. It is called once for each inserted element, and for each updated one without a result. The value
   ///     should have the identity of the result, because the result is then an update.
   ///   - transform: A closure that is called once for each inserted or updated element.
   /// - Complexity: O(k log n) for a change of k of n elements, or for k results.
   public func mapAsync<Output: Differentiable & Sendable>(
-    concurrency: Int, placeholder: (@Sendable (Element) -> Output)? = nil,
+    concurrency: Int, clock: any Clock<Duration> = ContinuousClock(),
+    placeholder: (@Sendable (Element) -> Output)? = nil,
     transform: @escaping @Sendable (Element) async throws -> Output
   ) -> LiveCollection<Output> {
     precondition(concurrency > 0, "concurrency must be at least 1, but is \(concurrency)")
@@ -47,7 +52,7 @@ extension DataSource {
       return AsyncMapOperator(
         input: input,
         tasks: TransformTasks(inputs.wakeup(), limit: concurrency, transform: transform),
-        placeholder: placeholder)
+        alarm: inputs.alarm(clock), placeholder: placeholder)
     }
     return results.compactMap(\.value)
   }
@@ -90,6 +95,7 @@ private struct AsyncMapOperator<
 
   let input: CollectionInput<Input>
   let tasks: TransformTasks<Input, Output>
+  let alarm: Alarm
   let placeholder: (@Sendable (Input) -> Output)?
   /// The elements, each with the number of its job, or 0 if it has a result.
   var rows = InputRows<Int>()
@@ -97,13 +103,15 @@ private struct AsyncMapOperator<
   var rowsOfJobs: [Int: UInt32] = [:]
   var jobCount = 0
   var failures = TransformFailures()
+  /// The time at which transforms that keep others waiting have stalled.
+  var stallDeadline = Alarm.never
 
   mutating func start(_ output: CollectionDraft<Value>) {
     let elements = input.snapshot
     rows = InputRows(Array(repeating: 0, count: elements.count))
     for row in rows.order.rows { addJob(for: row) }
     output.append(contentsOf: elements.map { Value($0, placeholder?($0), isResult: false) })
-    startWaiting()
+    startWaiting(hasResults: false)
   }
 
   mutating func update(_ output: CollectionDraft<Value>) {
@@ -114,8 +122,9 @@ private struct AsyncMapOperator<
     }
     let results = tasks.takeResults()
     if !results.isEmpty { settle(results, output) }
-    startWaiting()
-    output.newStatus = failures.diagnostic.map { SourceStatus(.loaded, diagnostics: [$0]) }
+    startWaiting(hasResults: !results.isEmpty)
+    let diagnostics = [failures.diagnostic, stallDiagnostic].compactMap(\.self)
+    output.newStatus = diagnostics.isEmpty ? nil : SourceStatus(.loaded, diagnostics: diagnostics)
   }
 
   // MARK: Changes of the input
@@ -162,13 +171,36 @@ private struct AsyncMapOperator<
   }
 
   /// Starts jobs that wait, as many as may run.
-  mutating func startWaiting() {
+  ///
+  /// - Parameter hasResults: A Boolean value that indicates whether transforms have returned.
+  mutating func startWaiting(hasResults: Bool) {
     let elements = input.snapshot
+    var hasProgress = hasResults
     while let job = tasks.takeWaiting(where: { rowsOfJobs[$0] != nil }),
       let row = rowsOfJobs[job]
     {
       tasks.start(job, elements[rows.order.offset(of: row)])
+      hasProgress = true
     }
+    let hasWaiting = rowsOfJobs.count > tasks.startedCount
+    if !hasWaiting || hasProgress { stallDeadline = Alarm.never }
+    if hasWaiting, stallDeadline == Alarm.never {
+      stallDeadline = alarm.deadline(after: .seconds(10), from: alarm.now)
+    }
+    if alarm.now < stallDeadline { alarm.ring(at: stallDeadline) }
+  }
+
+  /// The diagnostic of transforms that keep other elements waiting, or `nil` if there are none.
+  var stallDiagnostic: SourceStatus.Diagnostic? {
+    guard alarm.now >= stallDeadline, let oldest = tasks.oldest else { return nil }
+    let waiting = rowsOfJobs.count - tasks.startedCount
+    return SourceStatus.Diagnostic(
+      code: "stalled-transform",
+      message: """
+        \(waiting == 1 ? "1 element waits" : "\(waiting) elements wait"), because no transform has returned for \
+        10 seconds. The first one transforms the element with the identity \(oldest.differenceIdentifier). Give \
+        transforms a limit of time, and let them end when they are canceled.
+        """)
   }
 
   // MARK: Results
@@ -198,28 +230,37 @@ private struct AsyncMapOperator<
 
 /// The elements whose transform has thrown an error.
 private struct TransformFailures: Sendable {
-  private var errors: [UInt32: any Error] = [:]
-  private var latest: UInt32?
+  /// The errors of the rows, each with its number.
+  private var errors: [UInt32: (number: Int, error: any Error)] = [:]
+  /// The rows and numbers in the order of the errors. Some are over, but not the last one.
+  private var order: [(row: UInt32, number: Int)] = []
+  private var count = 0
 
   mutating func add(_ row: UInt32, _ error: any Error) {
-    errors[row] = error
-    latest = row
+    count += 1
+    errors[row] = (count, error)
+    order.append((row, count))
+    if order.count > 2 * errors.count + 64 { order.removeAll(where: isOver) }
   }
 
   mutating func remove(_ row: UInt32) {
     errors[row] = nil
-    if latest == row { latest = errors.keys.first }
+    while let last = order.last, isOver(last) { order.removeLast() }
+  }
+
+  private func isOver(_ entry: (row: UInt32, number: Int)) -> Bool {
+    errors[entry.row]?.number != entry.number
   }
 
   mutating func renumber(_ numbers: [UInt32]) {
+    order = order.filter { !isOver($0) }.map { (numbers[Int($0.row)], $0.number) }
     let renumbered = errors.map { (numbers[Int($0)], $1) }
     errors = Dictionary(uniqueKeysWithValues: renumbered)
-    latest = latest.map { numbers[Int($0)] }
   }
 
   /// One diagnostic for all errors, or `nil` if there is none.
   var diagnostic: SourceStatus.Diagnostic? {
-    guard let latest, let error = errors[latest] else { return nil }
+    guard let last = order.last, let error = errors[last.row]?.error else { return nil }
     let count = errors.count == 1 ? "1 element" : "\(errors.count) elements"
     return SourceStatus.Diagnostic(
       code: "failed-transform",
@@ -250,8 +291,8 @@ final class TransformTasks<Input: Sendable, Output: Sendable>: @unchecked Sendab
   private var takenCount = 0
   /// The tasks of the jobs that run and were not canceled.
   private var tasks: [Int: Task<Void, Never>] = [:]
-  /// The number of tasks that have not returned, including canceled ones.
-  private var runningCount = 0
+  /// The inputs of the tasks that have not returned, including canceled ones.
+  private var running: [Int: Input] = [:]
 
   init(
     _ wakeup: Wakeup, limit: Int, transform: @escaping @Sendable (Input) async throws -> Output
@@ -268,6 +309,12 @@ final class TransformTasks<Input: Sendable, Output: Sendable>: @unchecked Sendab
   /// Adds a job after those that wait.
   func enqueue(_ job: Int) { waiting.append(job) }
 
+  /// The number of jobs that run and were not canceled.
+  var startedCount: Int { tasks.count }
+
+  /// The input of the task that has run for the longest time, or `nil` if none is running.
+  var oldest: Input? { running.min { $0.key < $1.key }?.value }
+
   /// Returns whether a job has been started, and was not canceled.
   func isRunning(_ job: Int) -> Bool { tasks[job] != nil }
 
@@ -281,7 +328,7 @@ final class TransformTasks<Input: Sendable, Output: Sendable>: @unchecked Sendab
       takenCount = 0
       wantedLimit = max(64, waiting.count)
     }
-    guard runningCount < limit else { return nil }
+    guard running.count < limit else { return nil }
     while takenCount < waiting.count {
       defer { takenCount += 1 }
       if isWanted(waiting[takenCount]) { return waiting[takenCount] }
@@ -295,7 +342,7 @@ final class TransformTasks<Input: Sendable, Output: Sendable>: @unchecked Sendab
 
   /// Starts a job.
   func start(_ job: Int, _ input: Input) {
-    runningCount += 1
+    running[job] = input
     let transform = transform
     tasks[job] = Task { [weak self] in
       let outcome: Result<Output, any Error>
@@ -317,8 +364,7 @@ final class TransformTasks<Input: Sendable, Output: Sendable>: @unchecked Sendab
       defer { finished = [] }
       return finished
     }
-    runningCount -= results.count
-    for result in results { tasks[result.job] = nil }
+    for result in results { (tasks[result.job], running[result.job]) = (nil, nil) }
     return results
   }
 
