@@ -118,7 +118,9 @@ extension Changeset {
             "~", "[\(update.to)]", old.element(at: update.from), new.element(at: update.to)))
       case .move(let move, let isUpdated):
         let (source, element) = (old.element(at: move.from), new.element(at: move.to))
-        let place = "[\(move.from)] → [\(move.to)]"
+        // The element has as many elements before it as before, but not the same ones.
+        let remark = move.from == move.to ? " (past others)" : ""
+        let place = "[\(move.from)] → [\(move.to)]\(remark)"
         body(
           isUpdated
             ? writer.updateLine(">", place, source, element)

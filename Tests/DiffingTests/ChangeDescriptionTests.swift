@@ -103,6 +103,17 @@ struct ChangeDescriptionTests {
     #expect(description([7, 8], []).lines == ["- [0] 7", "- [1] 8"])
   }
 
+  @Test func `a move between equal offsets says that it passes others`() {
+    let (a, b) = (Item(id: 1, content: 0), Item(id: 2, content: 0))
+    let edited = Item(id: 1, content: 1)
+    let (first, last) = (Item(id: 7, content: 0), Item(id: 8, content: 0))
+    #expect(
+      description([first, a, b], [b, edited, last]).lines
+        == ["- [0] 7", "> [1] → [1] (past others) 1: content: 0 → 1", "+ [2] 8"])
+    // Otherwise, another element moves.
+    #expect(description([1, 2, 3], [3, 2, 1]).lines == ["> [2] → [0] 3", "> [0] → [2] 1"])
+  }
+
   @Test(.reaches(.changes), arguments: 0..<100)
   func `each change has one line, also among deletions and moves`(
     seed: UInt64

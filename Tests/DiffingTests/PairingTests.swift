@@ -55,6 +55,79 @@ struct PairingTests {
     visit([], rest: Array(0..<6))
   }
 
+  @Test
+  func `of minimal choices, updated elements move, and then those at other offsets`() {
+    /// Calls a closure with all arrangements of some of 5 old offsets, and up to one inserted element.
+    func visit(_ origins: [Int], rest: [Int], _ body: ([Int]) -> Void) {
+      body(origins)
+      for position in rest.indices {
+        var rest = rest
+        let next = rest.remove(at: position)
+        visit(origins + [next], rest: rest, body)
+      }
+    }
+    visit([], rest: [0, 1, 2, 3, 4, -1]) { origins in
+      for updated in origins {
+        let best = fewestMoves(origins, updated: updated)
+        let new = origins.map {
+          Item(id: $0 < 0 ? 9 : UInt8($0), content: $0 >= 0 && $0 == updated ? 1 : 0)
+        }
+        let difference = Changeset(from: (0..<5).map { Item(id: $0, content: 0) }, to: new)
+        let paired = Changeset(origins: origins, oldCount: 5) { old, _ in old == updated }
+        let all = Changeset(
+          deletions: difference.deletions, insertions: difference.insertions,
+          moves: origins.enumerated().filter { $0.element >= 0 }.map {
+            .init(from: $0.element, to: $0.offset)
+          }, updates: difference.updates)
+        for change in [difference, paired, all.withLeastMoves] {
+          let moves = change.moves.filter { move in origins[move.to] != updated }
+          let found = [
+            change.moves.count, moves.count, change.moves.count { $0.from == $0.to },
+          ]
+          if found[0] != best[0] || found[1] != best[1] && change != all.withLeastMoves
+            || found[1] == best[1] && found[2] != best[2]
+          {
+            Issue.record("\(origins), \(updated): \(change), but best is \(best)")
+          }
+        }
+      }
+    }
+  }
+
+  /// The least numbers of moves, of moves that are no updates, and of moves between equal offsets.
+  private func fewestMoves(_ origins: [Int], updated: Int) -> [Int] {
+    let kept = origins.indices.filter { origins[$0] >= 0 }
+    var best: [Int] = []
+    for choice in 0..<1 << kept.count {
+      let (stay, move) = (
+        kept.enumerated().filter { choice >> $0.offset & 1 == 1 }.map(\.element),
+        kept.enumerated().filter { choice >> $0.offset & 1 == 0 }.map(\.element)
+      )
+      guard zip(stay, stay.dropFirst()).allSatisfy({ origins[$0] < origins[$1] }) else { continue }
+      let numbers = [
+        move.count, move.count { origins[$0] != updated }, move.count { origins[$0] == $0 },
+      ]
+      if best.isEmpty || numbers.lexicographicallyPrecedes(best) { best = numbers }
+    }
+    return best
+  }
+
+  @Test(arguments: [64, 65, 100, 101])
+  func `a reversal moves no element of equal offsets, unless others are updated`(count: Int) {
+    let old = (0..<UInt8(count)).map { Item(id: $0, content: 0) }
+    #expect(!Changeset(from: old, to: old.reversed()).moves.contains { $0.from == $0.to })
+    for updated in [0, 5, count / 2, count - 1] {
+      var new = Array(old.reversed())
+      new[updated] = Item(id: new[updated].id, content: 1)
+      let moves = Changeset(from: old, to: new).moves
+      #expect(moves.count == count - 1 && moves.contains { $0.to == updated })
+      let isMiddle = updated == count / 2 && !count.isMultiple(of: 2)
+      #expect(moves.contains { $0.from == $0.to } == isMiddle)
+    }
+    let changed = old.reversed().map { Item(id: $0.id, content: 1) }
+    #expect(Changeset(from: old, to: changed).moves.count == count - 1)
+  }
+
   private func normalForm(of change: Changeset, from old: [Item], to new: [Item]) -> Changeset {
     change.normalForm(from: old, to: new)
   }

@@ -153,5 +153,9 @@ import Testing
       }
     }
     #expect(hashes.count == 500)
+    for text in ["[]", "{}", "[[]]", "[{}]", "{\"a\":[]}", "{\"a\":{}}"] {
+      hashes.insert(try JSONElement(parsing: text).hashValue)
+    }
+    #expect(hashes.count == 506)
   }
 }

@@ -3,7 +3,7 @@ extension Changeset {
   ///
   /// Moves are the kept elements outside a longest increasing subsequence. If only few stretches
   /// are out of order and several choices of moves are minimal, updated elements are moved rather
-  /// than others.
+  /// than others, and then elements whose offsets differ.
   ///
   /// - Parameters:
   ///   - origins: The old offset for each new offset, or -1 for an inserted element. No old offset
@@ -87,6 +87,7 @@ extension Changeset {
           update += 1
           runs[runs.count - 1].editWeight += 1
         }
+        if old == new { runs[runs.count - 1].fixedCount += 1 }
         end = old + 1
       }
       new += 1

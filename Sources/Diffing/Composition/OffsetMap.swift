@@ -161,7 +161,8 @@ extension OffsetMap {
 
   /// Returns a minimal set of moves that brings all elements into order, by ascending destination.
   ///
-  /// Among several, it prefers the elements that have been moved, and then updated elements.
+  /// Among several, it prefers the elements that have been moved, then updated elements, and then elements whose
+  /// offsets differ.
   private func moves(ofOthers movesOthers: Bool) -> [Changeset.Move] {
     // Elements that were never moved are in order, so at most all others need to move. A stretch
     // longer than all others together never moves. Its weight is limited to just above theirs, so
@@ -179,6 +180,7 @@ extension OffsetMap {
       runs[run].count = min(heaviest, runs[run].count + count)
       runs[run].editWeight +=
         (stretch.isMoved ? count * (updateCount + 1) : 0) + (stretch.isUpdated ? count : 0)
+      if stretch.old == stretch.new { runs[run].fixedCount += count }
     }
     let count = runs.reduce(0) { $0 + $1.count }
     let weight = runs.reduce(0) { $0 + $1.editWeight }

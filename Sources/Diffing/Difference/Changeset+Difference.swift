@@ -38,7 +38,8 @@ extension Changeset {
     }
     let linear = LinearMatcher<Comparison>(
       old: oldBase, count: old.count, new: newBase, count: new.count)
-    if linear.unmatchedOld.count == old.count, linear.unmatchedNew.count == new.count,
+    // In a reversal, at most the element in the middle has a match.
+    if linear.unmatchedOld.count >= old.count - 1, linear.unmatchedNew.count >= new.count - 1,
       let reversal = Changeset(reversalFrom: old, to: new, using: Comparison.self)
     {
       self = reversal
@@ -68,7 +69,7 @@ extension Changeset {
   /// list of matches.
   ///
   /// - Parameters:
-  ///   - old: The earlier version, of which the linear matcher has matched nothing.
+  ///   - old: The earlier version, of which the linear matcher has matched at most one element.
   ///   - new: The later version.
   @inlinable
   init?<Comparison: IdentityComparison>(
@@ -96,15 +97,24 @@ extension Changeset {
       guard Comparison.areEqual(old + from, new + to) else { return nil }
       if !new[to].isWholeContentEqual(to: old[from]) { updates.append(Update(from: from, to: to)) }
     }
-    self.init(uncheckedDeletions: [], moves: Self.movesOfReversal(count), updates: updates)
+    self.init(uncheckedDeletions: [], moves: Self.movesOfReversal(count, updates), updates: updates)
   }
 
-  /// Returns the moves of all elements but the first one, which becomes the last.
+  /// Returns the moves of all elements but one, which is not updated if possible, and in the middle if possible.
+  ///
+  /// - Parameter updates: The updates, by ascending offset.
   @usableFromInline
-  static func movesOfReversal(_ count: Int) -> [Move] {
-    [Move](unsafeUninitializedCapacity: count - 1) { moves, initialized in
-      for to in 0..<count - 1 { moves[to] = Move(from: count - 1 - to, to: to) }
-      initialized = count - 1
+  static func movesOfReversal(_ count: Int, _ updates: [Update]) -> [Move] {
+    var kept = count - 1
+    for update in updates.reversed() where update.to == kept { kept -= 1 }
+    let middle = updates.first { $0.to >= count / 2 }
+    if !count.isMultiple(of: 2), kept < 0 || middle?.to != count / 2 { kept = count / 2 }
+    kept = max(kept, 0)
+    return [Move](unsafeUninitializedCapacity: count - 1) { moves, initialized in
+      for to in 0..<count where to != kept {
+        moves[initialized] = Move(from: count - 1 - to, to: to)
+        initialized += 1
+      }
     }
   }
 }

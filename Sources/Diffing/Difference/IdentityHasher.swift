@@ -60,17 +60,17 @@ package struct IdentityHasher: Sendable {
   /// Returns the hash of a string with non-ASCII scalars.
   @usableFromInline
   func hash(beyondASCII string: String) -> UInt64 {
-    // The scalars that are canonically equal to an ASCII character: the Greek question mark, the
-    // Greek varia and the kelvin sign.
-    let equals: [Unicode.Scalar: Unicode.Scalar] = [
-      "\u{37E}": ";", "\u{1FEF}": "`", "\u{212A}": "K",
-    ]
     var ascii = String.UnicodeScalarView()
     for scalar in string.unicodeScalars {
-      guard let scalar = scalar.isASCII ? scalar : equals[scalar] else {
-        return mix(UInt64(truncatingIfNeeded: string.hashValue), 0)
+      // Three other scalars are canonically equal to an ASCII character: the Greek question mark, the
+      // Greek varia and the kelvin sign.
+      switch scalar {
+      case _ where scalar.isASCII: ascii.append(scalar)
+      case "\u{37E}": ascii.append(";")
+      case "\u{1FEF}": ascii.append("`")
+      case "\u{212A}": ascii.append("K")
+      default: return mix(UInt64(truncatingIfNeeded: string.hashValue), 0)
       }
-      ascii.append(scalar)
     }
     return hash(string: String(ascii))
   }

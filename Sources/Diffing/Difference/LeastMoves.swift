@@ -5,8 +5,8 @@
 /// number of its elements before an offset is the offset minus the number of unmatched offsets
 /// before it. These numbers determine how many elements of the chain a candidate crosses.
 ///
-/// If several choices are minimal, updated elements are moved, unless nearly everything is out of
-/// order.
+/// If several choices are minimal, updated elements are moved, and then elements whose offsets
+/// differ, unless nearly everything is out of order.
 struct LeastMoves {
   /// The old offsets that the linear matcher has not matched, ascending.
   let unmatchedOld: UnmatchedOffsets.Buffer
@@ -103,6 +103,7 @@ struct LeastMoves {
     var border = 0
     var chain = 0
     var chainUpdates = ChainUpdates(updates: updates, unmatchedNew: unmatchedNew)
+    var fixed = FixedElements(unmatchedOld: unmatchedOld, unmatchedNew: unmatchedNew)
     var nextUpdate = 0
     for position in 0...candidates.count {
       let isLast = position == candidates.count
@@ -114,6 +115,7 @@ struct LeastMoves {
         if chain + border != end { runs.append(Run(start: chain + border)) }
         runs[runs.count - 1].count += next - chain
         runs[runs.count - 1].editWeight += chainUpdates.count(upTo: next)
+        runs[runs.count - 1].fixedCount += fixed.count(upTo: next)
         stretches.append(Stretch(start: chain, count: next - chain, run: runs.count - 1))
         end = next + border
         chain = next
@@ -129,6 +131,9 @@ struct LeastMoves {
       }
       if nextUpdate < matchUpdates.count, matchUpdates[nextUpdate].to == offset {
         runs[runs.count - 1].editWeight += 1
+      }
+      if unmatchedOld[candidates[position].oldPosition] == offset {
+        runs[runs.count - 1].fixedCount += 1
       }
       runOfCandidate[position] = Int32(truncatingIfNeeded: runs.count - 1)
       end = place + 1
@@ -275,5 +280,36 @@ private struct ChainUpdates {
       next += 1
     }
     return count
+  }
+}
+
+/// A counter of the elements of the chain whose offset is the same in both versions.
+private struct FixedElements {
+  let unmatchedOld: UnmatchedOffsets.Buffer
+  let unmatchedNew: UnmatchedOffsets.Buffer
+  var place = 0
+  var oldBefore = 0
+  var newBefore = 0
+
+  /// Returns the number of such elements up to a place in the chain, since the previous call.
+  mutating func count(upTo end: Int) -> Int {
+    var count = 0
+    while place < end {
+      var next = end
+      Self.pass(&oldBefore, of: unmatchedOld, at: place, &next)
+      Self.pass(&newBefore, of: unmatchedNew, at: place, &next)
+      if oldBefore == newBefore { count += next - place }
+      place = next
+    }
+    return count
+  }
+
+  /// Advances over the unmatched offsets before a place in the chain, and lowers the next place to that of the one
+  /// that follows.
+  private static func pass(
+    _ before: inout Int, of unmatched: UnmatchedOffsets.Buffer, at place: Int, _ next: inout Int
+  ) {
+    while before < unmatched.count, unmatched[before] - before <= place { before += 1 }
+    if before < unmatched.count { next = min(next, unmatched[before] - before) }
   }
 }

@@ -10,6 +10,8 @@ struct Run {
   @usableFromInline var count = 0
   /// The weight of the edited elements. Among equally long subsequences, the lightest is the best.
   @usableFromInline var editWeight = 0
+  /// The number of elements whose offset is the same in both versions. Moving them would look like a fault.
+  @usableFromInline var fixedCount = 0
 
   @inlinable
   init(start: Int, count: Int = 0) {
@@ -29,13 +31,13 @@ extension [Run] {
     let elementCount = reduce(0) { $0 + $1.count }
     // The search for whole runs needs memory for the runs only, and can consider updates, but costs
     // more for each run. If most runs have a single element, patience sorting is faster.
-    return count <= 64 || count < elementCount / 8
+    return count <= 1024 || count < elementCount / 8
       ? heaviestIncreasingSubsequence(maximumEditWeight: elementCount)
       : longestIncreasingSubsequenceByPatience()
   }
 
   /// Finds a longest increasing subsequence by the weight of whole runs. Among several, it prefers
-  /// the one with the lightest edits.
+  /// the one with the lightest edits, and then the one with the most elements at the same offset.
   ///
   /// A Fenwick tree over the runs by ascending start finds the best chain before a run (P. Fenwick,
   /// "A New Data Structure for Cumulative Frequency Tables", 1994, with maxima instead of sums).
@@ -49,7 +51,7 @@ extension [Run] {
 
     // All edits together weigh less than one element.
     let unit = maximumEditWeight + 1
-    var weights = [Int](repeating: 0, count: count)
+    var weights = [(main: Int, fixed: Int)](repeating: (0, 0), count: count)
     var predecessors = [Int32](repeating: -1, count: count)
     // Each node has the last run of the best chain in its range.
     var tree = [Int](repeating: -1, count: count + 1)
@@ -64,8 +66,9 @@ extension [Run] {
         }
         node &= node - 1
       }
-      let weight =
-        self[run].count * unit - self[run].editWeight + (predecessor < 0 ? 0 : weights[predecessor])
+      var weight: (main: Int, fixed: Int) = predecessor < 0 ? (0, 0) : weights[predecessor]
+      weight.main += self[run].count * unit - self[run].editWeight
+      weight.fixed += self[run].fixedCount
       weights[run] = weight
       predecessors[run] = Int32(truncatingIfNeeded: predecessor)
       if best < 0 || weight > weights[best] { best = run }

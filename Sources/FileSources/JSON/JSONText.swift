@@ -161,6 +161,7 @@ package enum JSONText {
       return end
     }
     let close = isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")
+    hasher.combine(close)
     // A sum of the hashes of all members is independent of their order.
     var sum = 0
     var position = start + 1
