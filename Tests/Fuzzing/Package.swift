@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 import PackageDescription
 
 // Fuzz targets, one executable each, whose `main` is libFuzzer's; see README.md.
