@@ -25,7 +25,7 @@ package struct RowFingerprint: Hashable, Sendable {
 /// lazy global.
 @usableFromInline
 package struct RowHasher: Sendable {
-  // Inlinable: the hash of each value of each row is computed here (`Benchmarks/SQLite`).
+  // Inlinable: the hash of each value of each row is computed here (`DatabaseBenchmarks`).
   @usableFromInline package internal(set) var fingerprint = RowFingerprint()
   @usableFromInline let factors: (UInt64, UInt64)
 

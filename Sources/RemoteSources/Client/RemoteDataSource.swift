@@ -14,9 +14,9 @@ import SwappablePrimitives
 ///
 /// If the connection breaks, the contents stay, and the status is `failed`. The source connects again after a short
 /// pause, which grows with each connection that fails or ends within five seconds. When it has connected, observers
-/// receive at most one change with all that happened meanwhile, and the status is the status of the source on the
-/// server. The status can arrive before the change, so a list that is `loaded` can lack the missed changes for a
-/// moment.
+/// receive at most one change with all that happened meanwhile, or two (rule W2 of the event contract), and the status
+/// is the status of the source on the server. The status can arrive before the change, so a list that is `loaded` can
+/// lack the missed changes for a moment.
 public final class RemoteDataSource<Element: Differentiable & Sendable>: DataSource {
   public let collection: LiveCollection<Element>
   private let reader: RemoteReader<Element>
