@@ -291,8 +291,8 @@ struct EncodedElement<Element: Differentiable & Sendable>: EventElement, SizedEl
 
 /// The encoding of elements as JSON.
 ///
-/// Members are sorted by name. An element has the same text in each process, unless its encoding depends on the order
-/// of hashing, like that of a `Set`.
+/// Members are sorted by name. An element has the same text in each process, unless its encoding depends on hash values,
+/// as the encoding of a `Set` does.
 struct ElementEncoding: Sendable {
   private let key: String?
   private let encoder = JSONEncoder()
