@@ -2,13 +2,13 @@
 public struct SourceStatus: Sendable, Hashable {
   /// The activity of a data source.
   public enum State: Sendable, Hashable {
-    /// The source waits for its first observer, and has read nothing.
+    /// The source has not been started, and has read nothing.
     case idle
     /// The source reads for the first time. It is empty until it has loaded.
     case loading
     /// The source has loaded, and it reports no error. A change can still be on its way.
     case loaded
-    /// The source could not read. It keeps the last good contents and tries again.
+    /// The source could not read. It keeps the last good contents, and most sources try again.
     case failed(SourceError)
     /// The file or database is missing. The source keeps the last good contents and tries again.
     case missing(SourceError)

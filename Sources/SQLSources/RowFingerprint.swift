@@ -20,11 +20,12 @@ package struct RowFingerprint: Hashable, Sendable {
 /// Computes the fingerprint of a row, value by value.
 ///
 /// The hash has two lanes of multiply-and-fold over words of eight bytes, and random seeds in each
-/// process. No one who fills the database can prepare rows with equal hashes. For many rows, copy
-/// one new hasher, because creating one checks a lazy global.
+/// process. The seeds are to prevent that somebody prepares rows with equal hashes. There is no proof: the
+/// hash is not a cryptographic one. For many rows, copy one new hasher, because creating one checks a
+/// lazy global.
 @usableFromInline
 package struct RowHasher: Sendable {
-  // Inlinable: the hash of each value of each row is computed here (`Benchmarks/SQLite`).
+  // Inlinable: the hash of each value of each row is computed here (`DatabaseBenchmarks`).
   @usableFromInline package internal(set) var fingerprint = RowFingerprint()
   @usableFromInline let factors: (UInt64, UInt64)
 

@@ -3,7 +3,7 @@
 
   /// A value guarded by a mutual exclusion lock.
   ///
-  /// This is the only lock of the framework. Never call user code (an observer, a closure, `==`,
+  /// Apart from gates, this is the only lock of the framework. Never call user code (an observer, a closure, `==`,
   /// hashing, or the deinitializer of an element) while you hold it. Return an object that you remove
   /// from the state from `withLock`, and release it afterward.
   @_documentation(visibility: internal)

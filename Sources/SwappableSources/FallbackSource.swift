@@ -24,7 +24,7 @@ import SwappablePrimitives
 /// The status is the status of the shown source. As long as no source has been healthy, the status is `loading`. If all
 /// sources have failed by then, it is the status of the first one.
 ///
-/// The sources are started when the fallback source is observed for the first time. From then on, all of them are alive and
+/// The sources are started together with the fallback source. From then on, all of them are alive and
 /// up to date. Observers are called on the thread on which a source changes, or on which the clock wakes. You can call all
 /// methods on any thread.
 public final class FallbackSource<Element: Differentiable & Sendable>: DataSource {
@@ -52,8 +52,8 @@ public final class FallbackSource<Element: Differentiable & Sendable>: DataSourc
   /// A source may occur more than once. A source that is made from the fallback source cannot be among its sources.
   ///
   /// - Parameters:
-  ///   - sources: The sources, the best one first. There must be at least one. Idle sources are started when the fallback
-  ///     source is observed for the first time.
+  ///   - sources: The sources, the best one first. There must be at least one. Idle sources are started together
+  ///     with the fallback source.
   ///   - fallingBackAfter: The time that a failure of the shown source lasts before another source takes over. It must be
   ///     at least zero.
   ///   - returningAfter: The time that a better source must have been healthy after a failure before it takes over from a

@@ -377,7 +377,7 @@ package final class SourceAttachment<Element: Differentiable & Sendable>: SwapAt
 {
   // `package`, because the compiler warns of a recursion in an internal generic subclass of a package class.
 
-  // Sendable: the lock of the container's domain guards `source`, `changeGuard`, `observation`, `join` and
+  // Sendable: the lock of the container's domain guards `source`, `changeGuard`, `observation`, `catchUp` and
   // `changeCount`. `handle` changes only before another thread has the attachment: after the initializer, and when a swap
   // that its thread requested joins an earlier one.
 

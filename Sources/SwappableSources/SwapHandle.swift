@@ -7,7 +7,7 @@ import SwappablePrimitives
 public final class SwapHandle: Sendable {
   /// The result of a swap.
   public enum Outcome: Sendable, Hashable {
-    /// The new source is shown, and observers have received the difference.
+    /// The new source is shown. Observers receive the difference, or have received it.
     case swapped
     /// The new source is shown, and its contents equal the contents that were shown before.
     ///

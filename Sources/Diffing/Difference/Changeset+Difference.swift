@@ -2,7 +2,7 @@ extension Changeset {
   /// Creates the difference between two versions of a collection.
   ///
   /// Elements are recognized by identity. If several elements have the same identity, as many are
-  /// kept as occur in both versions. The number of moves is minimal.
+  /// kept as occur in both versions. The number of moves is minimal if identities are unique.
   ///
   /// ```swift
   /// let change = Changeset(from: ["a", "b", "c"], to: ["c", "a", "d"])

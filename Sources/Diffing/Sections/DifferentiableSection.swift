@@ -1,10 +1,10 @@
 /// A section of a collection, which has an identity, content of its own, and elements.
 ///
 /// The content of a section is the state of the section itself, such as a heading. It may depend on
-/// the elements, for example if the heading shows their number. A section is updated only if
-/// `isContentEqual(to:)` returns `false`. The default, `==`, also compares the elements. With it,
-/// each change of an element updates the section as well. In a list whose elements are sections, a change
-/// of an element always updates its section.
+/// the elements, for example if the heading shows their number. In a ``SectionedChangeset``, a section is
+/// updated only if `isContentEqual(to:)` returns `false`. The default, `==`, also compares the elements.
+/// With it, each change of an element updates the section as well. In a list whose elements are sections,
+/// a change of an element updates its section.
 ///
 /// ```swift
 /// struct Album: Identifiable, DifferentiableSection {

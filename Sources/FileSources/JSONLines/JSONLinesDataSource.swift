@@ -13,7 +13,8 @@ package import SwappablePrimitives
 /// let observation = log.observe { print($0) }
 /// ```
 ///
-/// The source is idle until it is first observed. Then it reads and watches the file on its own queue:
+/// The source is idle until it is observed, or another list is made from it. Then it reads and watches the file on its
+/// own queue:
 ///
 /// | The file … | Result |
 /// |---|---|

@@ -1,6 +1,6 @@
 import SwappablePrimitives
 
-/// The resolution of a path: every name that determines the file, and the state of the file.
+/// The resolution of a path: the names that are watched, and the state of the file.
 struct PathResolution: Sendable, Hashable {
   /// A name in a directory. If the name changes, the path may lead to another file.
   struct Place: Sendable, Hashable {

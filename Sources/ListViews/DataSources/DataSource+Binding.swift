@@ -78,10 +78,8 @@ extension DataSource {
 extension DataSource where Element: DifferentiableSection {
   /// Binds a view to this source of sections.
   ///
-  /// A source compares its elements only using `isContentEqual(to:)`. If a section ignores its
-  /// elements in that method, like `ArraySection`, changes of the elements are not noticed. Compare
-  /// both in a section type of your own, or make the sections from a source of plain elements with
-  /// `bind(to:sections:)`.
+  /// A change of an element updates its section in the source. The view receives the difference of
+  /// the sections: a section is reloaded only if `isContentEqual(to:)` returns `false` for it.
   ///
   /// - Parameters:
   ///   - view: The view. The binding does not keep it alive, and calls nothing after its release.

@@ -64,8 +64,8 @@ extension ReadOnlyProperty {
   ///
   /// If all collections among the inputs are derived from one root, a change of the root sends at
   /// most one value, and so does a change of a property. Otherwise, the result has a domain of its own,
-  /// and each change of an input sends a value. Inputs that change in one `withTransaction` always send
-  /// one value.
+  /// and each change of an input may send a value. Inputs that change in one `withTransaction` send at
+  /// most one value.
   ///
   /// The value is up to date with the derived collections of the same root. While another thread delivers a
   /// change of the root, the root may show the next contents already.

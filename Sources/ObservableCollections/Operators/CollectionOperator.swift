@@ -306,7 +306,7 @@ extension LiveCollection {
   ///
   /// If all collections among the inputs are derived from one root, a change of the root causes at most one
   /// event here, and so does a change of a property. Otherwise, the result has a domain of its own, and
-  /// each change of an input causes an event. Inputs that change in one `withTransaction` always cause
+  /// each change of an input may cause an event. Inputs that change in one `withTransaction` cause at most
   /// one event.
   ///
   /// The status is the worst status of the collections. ``OperatorInputs/collection(_:isRequired:)`` describes

@@ -12,7 +12,7 @@ import SQLSources
 ///   with the relation 1 stands for about 512 records, so that their number is known: a sequence would change what the
 ///   function `lastval` returns to the writer.
 ///
-/// A trigger never makes a write fail. Three things ensure it:
+/// A trigger makes no write fail, except in the cases below. Three things ensure it:
 ///
 /// - A key column that was renamed or dropped is no error: its name is then found in a row of constants beside the
 ///   transition table. The server resolves the names for each statement, so it does not matter which snapshot the

@@ -57,9 +57,9 @@ extension PostgresConnection {
   /// Creates triggers that record which rows of some tables were written.
   ///
   /// Without them, a data source reads its whole result after each change of the database. With them, it looks for
-  /// records 10 times a second while there are writes, and reads only the rows with these keys. A trigger never makes a
-  /// write fail, whatever happens to the table, its key, or the objects in the schema `swappable`. It costs a writer time,
-  /// which the guide lists.
+  /// records 10 times a second while there are writes, and reads only the rows with these keys. A trigger makes a
+  /// write fail only in the rare cases that the guide lists, not if the table, its key, or the objects in the schema
+  /// `swappable` change. It costs a writer time, which the guide lists, too.
   ///
   /// The method also includes partitions and children. It changes one table at a time, each in a transaction of its own.
   /// Call it again after a primary key was changed, a partition was added, or a dump was restored: it replaces what does

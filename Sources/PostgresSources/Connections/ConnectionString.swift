@@ -1,6 +1,6 @@
 /// A connection string: keywords and values, or a URI, as libpq defines them.
 ///
-/// Its descriptions never contain a password.
+/// ``redacted`` is its description, in which passwords are masked.
 struct ConnectionString: Sendable, Hashable {
   /// The string as the user wrote it. It may contain a password, so it is only passed to libpq.
   let text: String

@@ -12,9 +12,8 @@ import SwappablePrimitives
 ///       try row.value("title", as: String.self)
 ///     }
 ///
-/// The connection string is libpq's: keywords and values, or a URI. Everything that libpq knows works: several hosts,
-/// TLS (`sslmode`, `sslrootcert`, …), service files, and passwords from `PGPASSFILE`. No error message contains a
-/// password.
+/// The connection string is libpq's: keywords and values, or a URI, with several hosts, TLS (`sslmode`, `sslrootcert`,
+/// …), service files, and passwords from `PGPASSFILE`. Error messages mask its passwords.
 ///
 /// The first call opens the connection. If the server ends it, the call that runs fails, and the next call opens it
 /// again. One statement runs at a time, and other tasks wait. Canceling a task cancels its statement on the server.

@@ -3,7 +3,8 @@ package import SQLSources
 /// An error of a PostgreSQL server, a connection, a statement, its arguments or its rows.
 ///
 /// The description is one line. It names the problem, the server's code (SQLSTATE), the SQL, and an instruction that
-/// would help. It never contains a password.
+/// would help. Passwords of connection strings, and strings after the word PASSWORD in SQL, are masked. Other values in
+/// SQL and in the server's messages are not.
 public struct PostgresError: Error, Sendable, Hashable {
   /// The kind of an error.
   public enum Code: String, Sendable, Hashable {

@@ -27,7 +27,7 @@ enum ReadRequest: Int, Sendable, Comparable {
 /// may be gone (another epoch, another server, or records that were pruned), or if the catalog has changed, the whole
 /// result is read.
 final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: one task at a time uses it.
+  // Sendable: one task at a time uses it, except `abandonConnection()`, which uses a lock.
 
   /// The contents at the last read.
   private struct Held: Sendable {

@@ -27,8 +27,9 @@ import SwappablePrimitives
 /// | a table or column is missing, a privilege is revoked, a row cannot be mapped | status `failed`; the contents stay |
 /// | the query can be read again | one change if the result differs, and status `loaded` |
 ///
-/// Nothing is read before the first observation, and nothing is written. A row is mapped again only if its values have
-/// changed. No transaction is open while observers run. The release of the source cancels a query that still runs.
+/// Nothing is read before ``start()``. If change triggers are installed, the source may ask the server to maintain the
+/// records, and writes nothing else. A row is mapped again only if its values have changed. No transaction is open
+/// while observers run. The release of the source cancels a query that still runs.
 public final class PostgresDataSource<Element: Differentiable & Sendable>: DataSource {
   // A commit reaches the collection in four steps:
   // 1. The `ServerMonitor` finds new records, or finds that something was written.
@@ -122,7 +123,9 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     if let number { pool.monitor.detach(number) }
   }
 
-  /// Begins to read and to follow changes. The first observation calls this method.
+  /// Begins to read and to follow changes.
+  ///
+  /// The first observation calls this method, and so does an operator or a container over this source.
   public func start() {
     // The monitor requests the first read when it listens.
     guard loop.activate({ [weak self] in self?.readLater() }) else { return }

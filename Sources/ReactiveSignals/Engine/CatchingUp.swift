@@ -78,9 +78,9 @@ extension Node {
 /// joins, on its creator's thread, the input shows the updates that were recorded for it instead.
 @usableFromInline
 package final class NodeInput: @unchecked Sendable {
-  // Sendable: `node` and `owner` are set before the derived node exists. `slot` and `recorded` are guarded by
-  // the domain's lock. The creator of the derived node owns the rest until that is live, and the delivering
-  // thread from then on.
+  // Sendable: `upstream` is set before the derived node exists, and `owner` and `part` are constant. The domain's lock
+  // guards `slot` and `Replay.recorded`. The creator of the derived node owns the rest until that is live, and the
+  // delivering thread from then on.
 
   /// The node upstream, which is in the domain of the derived node.
   // A stored property would be checked for exclusivity where another module reads it.

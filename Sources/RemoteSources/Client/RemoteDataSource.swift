@@ -9,13 +9,14 @@ import SwappablePrimitives
 ///     let packages = RemoteDataSource<Package>(.unixSocket(path: "/run/lists.sock", list: "packages"))
 ///     let observation = packages.observe { print($0) }
 ///
-/// The source is idle until it is first observed. Then it connects to the server and follows the list.
+/// The source is idle until it is observed, or another list is made from it. Then it connects to the server and follows
+/// the list.
 ///
 /// If the connection breaks, the contents stay, and the status is `failed`. The source connects again after a short
 /// pause, which grows with each connection that fails or ends within five seconds. When it has connected, observers
-/// receive at most one change with all that happened meanwhile, and the status is the status of the source on the
-/// server. The status can arrive before the change, so a list that is `loaded` can lack the missed changes for a
-/// moment.
+/// receive at most one change with all that happened meanwhile, or two (rule W2 of the event contract), and the status
+/// is the status of the source on the server. The status can arrive before the change, so a list that is `loaded` can
+/// lack the missed changes for a moment.
 public final class RemoteDataSource<Element: Differentiable & Sendable>: DataSource {
   public let collection: LiveCollection<Element>
   private let reader: RemoteReader<Element>
@@ -82,7 +83,7 @@ struct RemoteTiming: Sendable {
   var backoff = Backoff(first: .milliseconds(100), longest: .seconds(15), jitter: 0.5)
   /// The time after which a connection is a success, so that the pause after it is the first one again.
   var success = Duration.seconds(5)
-  /// The time after which a silent connection is given up. A server sends at least one line every 15 seconds.
+  /// The time after which a silent connection is given up. By default, a server sends a line every 15 seconds.
   var silence = Duration.seconds(45)
   /// The maximum number of bytes of a line.
   var lineLimit = 1 << 30

@@ -291,7 +291,8 @@ struct EncodedElement<Element: Differentiable & Sendable>: EventElement, SizedEl
 
 /// The encoding of elements as JSON.
 ///
-/// Members are sorted by name. Therefore, equal elements have equal texts in every process.
+/// Members are sorted by name. An element has the same text in each process, unless its encoding depends on hash values,
+/// as the encoding of a `Set` does.
 struct ElementEncoding: Sendable {
   private let key: String?
   private let encoder = JSONEncoder()

@@ -14,7 +14,7 @@ package import SwappablePrimitives
 /// `ssh -L` to reach it from another machine.
 ///
 /// One thread serves all connections. An idle connection takes less than 1 KB of memory. A client that reads slowly
-/// receives fewer and larger changes, and delays nobody.
+/// receives fewer and larger changes. It delays no other one, unless ``Limits/pendingBytes`` is reached.
 public final class FeedServer: Sendable {
   /// The limits that protect a server from its clients.
   public struct Limits: Sendable, Hashable {

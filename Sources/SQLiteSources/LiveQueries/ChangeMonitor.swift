@@ -165,8 +165,8 @@ final class ChangeMonitor: Sendable {
     loop.request(after: pause, isThrottled: false)
   }
 
-  /// A Boolean value that indicates whether the database has a write-ahead log. Reading then never
-  /// delays a writer.
+  /// A Boolean value that indicates whether the database has a write-ahead log. Reading then delays no
+  /// commit.
   private var isWAL: Bool {
     guard let path, case .file = FileLookup(path + "-wal") else { return false }
     return true

@@ -17,7 +17,7 @@ package import SwappablePrimitives
 ///
 /// Each commit that changes the result is one change. The commit may come from a `SQLiteConnection` of
 /// this process, from another connection, or from another process. Commits in quick succession may be
-/// merged into one change. The last commit is always delivered.
+/// merged into one change, which includes the last one.
 ///
 /// | event | result |
 /// |---|---|
@@ -29,7 +29,7 @@ package import SwappablePrimitives
 /// | a column or table is missing, a row cannot be mapped, the file is damaged | status `failed`; the contents stay |
 /// | the database can be read again | one change if the result differs, and status `loaded` |
 ///
-/// The database is opened read-only and never created. Nothing is read before the first observation.
+/// The database is opened read-only and never created. Nothing is read before ``start()``.
 /// A row is mapped again only if its stored values have changed. No transaction is open while observers
 /// run: they may write. The release of the source interrupts a query that still runs.
 ///
@@ -175,7 +175,9 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     if let number = state.withLock({ $0.number }) { monitor.detach(number) }
   }
 
-  /// Begins to read and to follow changes. The first observation calls this method.
+  /// Begins to read and to follow changes.
+  ///
+  /// The first observation calls this method, and so does an operator or a container over this source.
   public func start() {
     guard loop.activate({ [weak self] in SQLiteDataSource.read { self } }) else { return }
     feed.show(.loading)

@@ -17,7 +17,8 @@ package enum FileStep: Sendable {
 /// A test simulates a crash at a step: it lets this step and all later steps fail.
 package typealias FileHook = @Sendable (FileStep) -> Int32
 
-/// An open folder. All operations use names in the folder, and never follow symbolic links.
+/// An open folder. Operations on files use names in the folder that is open, and follow no symbolic links. `names()`
+/// lists the folder at the path.
 final class Folder: Sendable {
   /// The attributes of a directory entry.
   struct Status: Sendable, Hashable {

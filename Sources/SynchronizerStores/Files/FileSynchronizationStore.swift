@@ -16,7 +16,8 @@ public import Synchronizers
 /// Only one store at a time can use the file. It locks a second file, whose name ends in
 /// `.swappable-lock`, as long as it lives. The system releases the lock when the process ends.
 ///
-/// The store never overwrites a file that is damaged, has a newer version or has another format.
+/// The store does not overwrite a file that it could not load, because it is damaged, or has a newer version or another
+/// format.
 public final class FileSynchronizationStore<
   Element: Codable & Differentiable & Sendable, Version: Hashable & Codable & Sendable
 >: SynchronizationStore {

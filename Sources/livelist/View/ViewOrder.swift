@@ -69,8 +69,8 @@ final class ViewSortColumn: Sendable {
 /// The key is computed once for each column that the list is sorted by, because a comparison that
 /// reads JSON takes much longer than a comparison of keys.
 final class ViewRow: Differentiable, @unchecked Sendable {
-  // Sendable: only comparisons of one sorted collection access `sort`. They run in propagation passes, which
-  // never run concurrently.
+  // Sendable: only comparisons of one sorted collection access `sort`. They run in the passes of its domain, one at a
+  // time.
   // The key is first because comparisons read it, and then nothing else of most rows.
   /// The sort key, and its column.
   @exclusivity(unchecked) private var sort: (key: ViewOrder.Key, column: ViewSortColumn?) =
