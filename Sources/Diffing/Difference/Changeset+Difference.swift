@@ -111,10 +111,9 @@ extension Changeset {
     if !count.isMultiple(of: 2), kept < 0 || middle?.to != count / 2 { kept = count / 2 }
     kept = max(kept, 0)
     return [Move](unsafeUninitializedCapacity: count - 1) { moves, initialized in
-      for to in 0..<count where to != kept {
-        moves[initialized] = Move(from: count - 1 - to, to: to)
-        initialized += 1
-      }
+      for to in 0..<kept { moves[to] = Move(from: count - 1 - to, to: to) }
+      for to in kept + 1..<count { moves[to - 1] = Move(from: count - 1 - to, to: to) }
+      initialized = count - 1
     }
   }
 }

@@ -45,9 +45,10 @@ extension [Run] {
   /// - Parameter maximumEditWeight: A number that is not less than the edit weight of all runs
   ///   together.
   func heaviestIncreasingSubsequence(maximumEditWeight: Int) -> [Bool] {
-    let byStart = indices.sorted { self[$0].start < self[$1].start }
+    // Plain integers are sorted faster than with a closure.
+    let byStart = indices.map { UInt64(self[$0].start) << 32 | UInt64($0) }.sorted()
     var rank = [Int](repeating: 0, count: count)
-    for (position, run) in byStart.enumerated() { rank[run] = position + 1 }
+    for (position, run) in byStart.enumerated() { rank[Int(run & 0xFFFF_FFFF)] = position + 1 }
 
     // All edits together weigh less than one element.
     let unit = maximumEditWeight + 1
