@@ -189,7 +189,7 @@ import Testing
     let watching = try Livelist("watch", file)
     _ = try watching.line()
     for (command, hint) in [
-      ("frob it", "unknown command \"frob it\""), ("swap", "has no source"),
+      ("frob it", "unknown command \"frob …\""), ("swap", "has no source"),
       ("quit now", "unknown command"), ("swpa json:a", "did you mean swap?"),
       ("swap http:x", "json:PATH"), ("swap json:a\0b", "NUL"),
       ("swap json:\(place("none"))", place("none")),
