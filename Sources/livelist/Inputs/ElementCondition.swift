@@ -274,11 +274,7 @@ extension ElementCondition {
 
   /// Returns a Boolean value that indicates whether the field is in a column with one of the titles.
   func isInColumn(of titles: [String]) -> Bool {
-    let path = ViewColumns.withoutPoint(field)
-    return titles.contains { title in
-      title.hasSameBytes(as: field) || title.hasSameBytes(as: String(path))
-        || path.utf8.starts(with: (title + ".").utf8)
-    }
+    ViewColumns.isField(field, inColumnOf: titles)
   }
 
   /// Returns the effect if a filter by this condition becomes a filter by another one.
