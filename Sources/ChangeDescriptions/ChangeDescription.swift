@@ -206,7 +206,9 @@ struct ChangeLineWriter {
     guard let element = element as? any ChangeDescribable else {
       return shown(ValueFormatter.text(of: element))
     }
-    return (element.changeLabel.map { shown($0) + ": " } ?? "") + shown(element.changeText)
+    let text = shown(element.changeText)
+    guard let label = element.changeLabel else { return text }
+    return shown(label) + (text.isEmpty ? "" : ": " + text)
   }
 
   /// Returns the line of a move.
@@ -286,7 +288,8 @@ public protocol ChangeDescribable {
   /// The name of the element, which begins each of its lines, or `nil` if `changeText` is enough.
   var changeLabel: String? { get }
 
-  /// The text of the element, which follows the label if the element is inserted or deleted.
+  /// The text of the element, which follows the label if the element is inserted or deleted. It is empty if the element
+  /// has nothing but its label.
   var changeText: String { get }
 
   /// Returns the fields that differ from an earlier value.

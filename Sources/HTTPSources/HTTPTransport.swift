@@ -44,6 +44,8 @@ public struct HTTPTransport: RemoteTransport {
   /// The address without the query and the fragment, which can contain secrets.
   public var description: String {
     let text = url.absoluteString
+    // Because of a typing error, an address of no web service may have a password that is no part of its own.
+    if !url.isWebAddress, text.contains("@") { return "\(url.scheme ?? ""):…" }
     return text.firstIndex { $0 == "?" || $0 == "#" }.map { "\(text[...$0])…" } ?? text
   }
 

@@ -6,6 +6,8 @@ import TerminalViews
 enum Program {
   private struct End: Sendable {
     var isEnding = false
+    /// The lowest exit status, because of a failure that has been reported.
+    var status: Int32 = 0
     var action: (@Sendable () -> Void)?
   }
 
@@ -17,10 +19,12 @@ enum Program {
   }
 
   /// Exits immediately. No buffered output is lost, because output is never buffered between calls.
+  ///
+  /// - Parameter status: The exit status, unless a failure has been reported with a higher one.
   static func end(_ status: Int32 = 0) -> Never {
-    let (isFirst, action) = state.withLock { state in
+    let (isFirst, action, status) = state.withLock { state in
       defer { state.isEnding = true }
-      return (!state.isEnding, state.action)
+      return (!state.isEnding, state.action, max(status, state.status))
     }
     guard isFirst else { waitForEnd() }
     action?()
@@ -35,6 +39,12 @@ enum Program {
   static func end(with error: LivelistError) -> Never {
     report(error.message)
     end(error.status)
+  }
+
+  /// Reports a failure after which the program continues, and which its exit status tells.
+  static func fail(_ message: String, status: Int32 = 1) {
+    state.withLock { $0.status = max(status, $0.status) }
+    report(message)
   }
 
   /// Writes one printable line to standard error.

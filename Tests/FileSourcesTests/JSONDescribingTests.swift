@@ -15,7 +15,7 @@ import Testing
     #expect(element.changeText == #"{"a":1,"b":{"id":2}}"#)
     let keyOnly = try JSONElement(parsing: #"{"id":5}"#, key: "id")
     #expect(keyOnly.changeLabel == "5")
-    #expect(keyOnly.changeText == "{}")
+    #expect(keyOnly.changeText == "")
     for text in [#"{"id":5}"#, "7", "[]", #""s""#] {
       let element = try JSONElement(parsing: text)
       #expect(element.changeLabel == nil)

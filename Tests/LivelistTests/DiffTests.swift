@@ -45,7 +45,7 @@ import Testing
         ~ [1] 1: o.b: [1] → [1,2], n: "x" → "y"
         + [2] "3": {"n":"\u001b[2J\u{9B}"}
         ~ [3] 2: n: "\u{E9}" → "e\u{301}"
-        - [2] 3: {}
+        - [2] 3
         1 inserted, 1 deleted, 2 updated, 1 moved
 
         """##)

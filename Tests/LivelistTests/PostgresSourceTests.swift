@@ -80,6 +80,28 @@ import Testing
       #expect(found.output == "[\n{\"id\":1,\"r\":0.1}\n]\n")
     }
 
+    @Test func `a column that a query does not have is an error, also without rows`() throws {
+      for end in ["", " WHERE id > 9;", " WHERE false -- none"] {
+        let source = source("SELECT id, title FROM item\(end)")
+        let result = try Livelist.run("view", "--sort", "titel", source)
+        #expect(result.status == 1 && result.output == "")
+        #expect(
+          result.errors
+            == "livelist: there is no column \"titel\" (did you mean title?); the columns are id, title; "
+            + "if it may be missing, write titel?\n")
+        #expect(try Livelist.run("diff", "--fields", "x", source, source).status == 2)
+        #expect(try Livelist.run("diff", "-q", "--where", "x?=1", source, source).status == 0)
+      }
+    }
+
+    @Test func `numbers are sorted exactly`() throws {
+      let numbers = "(1, 12345678901234567890.12), (2, 12345678901234567890.11), (3, 1e20)"
+      let result = try Livelist.run(
+        "view", "--fields", "id", "--sort", "n desc",
+        source("SELECT * FROM (VALUES \(numbers)) AS t (id, n)"))
+      #expect(result.output.split(whereSeparator: \.isWhitespace) == ["id", "3", "1", "2"])
+    }
+
     @Test func `a query is explained, and errors name their place`() throws {
       let explained = try Livelist.run("explain", source("SELECT id, title FROM item"))
       #expect(explained.output.contains("PostgresDataSource, 2 elements, loaded"), "\(explained)")

@@ -65,7 +65,8 @@ import Testing
     #expect(result.status == 1)
     #expect(
       result.errors.hasSuffix(
-        "has the field \"knd\"; the fields are \"id\", \"kind\", \"size\"\n"))
+        "has the field \"knd\" (did you mean kind?); the fields are id, kind, size; if it may be "
+          + "missing, write knd?\n"))
     // An empty list has no fields yet.
     let empty = try Livelist.run("view", "--group-by=knd", try place.json("empty.json", "[]"))
     #expect(empty.status == 0)

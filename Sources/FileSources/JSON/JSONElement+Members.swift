@@ -264,7 +264,7 @@ extension JSONElement: ChangeDescribable {
     storage.key == storage.bytes.indices ? nil : differenceIdentifier.description
   }
 
-  /// The canonical text without the key's member.
+  /// The canonical text without the key's member, or an empty text if there is no other member.
   public var changeText: String {
     guard storage.key != storage.bytes.indices else { return description }
     let members = JSONText.children(of: storage.bytes).filter { $0.value != storage.key }
@@ -273,7 +273,7 @@ extension JSONElement: ChangeDescribable {
         decoding: storage.bytes[(member.name ?? member.value).lowerBound..<member.value.upperBound],
         as: UTF8.self)
     }
-    return "{\(texts.joined(separator: ","))}"
+    return texts.isEmpty ? "" : "{\(texts.joined(separator: ","))}"
   }
 
   /// Returns the members that differ. The members of a nested object are named by their path.

@@ -238,5 +238,10 @@ extension ConnectionString {
   }
 }
 
+/// Returns a connection string in which passwords are masked, and words that may be the rest of a password with a space.
+package func redactingWords(in connectionString: String) -> String {
+  (try? ConnectionString(connectionString))?.redacted ?? redactingPasswords(in: connectionString)
+}
+
 /// Returns a text in which the passwords of connection strings are masked.
 package func redactingPasswords(in text: String) -> String { ConnectionString.redact(text) }

@@ -83,7 +83,8 @@ struct Arguments {
     if !words.isEmpty, !(words + option.synonyms).contains(text.description) {
       let hint = words.map { "\(name) \($0)" }.joined(separator: " or ")
       throw .usage(
-        "\(name) cannot be \"\(text)\"\(NearestWord.advice(for: text, among: words)); use \(hint)")
+        "\(name) cannot be \"\(SourceSpecification.redacted(text.description))\"\(NearestWord.advice(for: text, among: words)); use \(hint)"
+      )
     }
     return Option.Given(option: option, bytes: text)
   }
@@ -101,7 +102,7 @@ struct Arguments {
 
   /// Returns the name of an option that is not known, without its value, which may be a secret.
   static func shownName(of word: ByteString) -> String {
-    let name = split(word).name.description
+    let name = SourceSpecification.redacted(split(word).name.description)
     return name.firstIndex(where: \.isWhitespace).map { name[..<$0] + " …" } ?? name
   }
 

@@ -10,17 +10,29 @@ enum NearestWord {
     nearest(to: typed.description, among: words).map { " (did you mean \($0)?)" } ?? ""
   }
 
-  static func nearest(to typed: String, among words: [String]) -> String? {
-    let mistyped = Array(typed.lowercased())
-    let letters = mistyped.count { $0 != "-" }
+  private static func nearest(to typed: String, among words: [String]) -> String? {
+    let letters = typed.count { $0 != "-" }
     guard letters >= 2, letters <= 40 else { return nil }
-    let distances = words.map { (word: $0, distance: distance(mistyped, Array($0))) }
-    if let near = distances.min(by: { $0.distance < $1.distance }),
-      near.distance <= max(1, letters / 3)
-    {
-      return near.word
-    }
-    return words.first { $0.hasPrefix(String(mistyped)) }
+    return nearest(to: typed, among: words, edits: max(1, letters / 3))
+      ?? words.first { $0.hasPrefix(typed.lowercased()) }
+  }
+
+  /// Returns the name that a misspelled name was probably meant to be, or `nil`.
+  ///
+  /// It differs by case, or by one edit for each five characters. With more edits, `startedAt` and `stoppedAt` would be
+  /// misspellings of each other.
+  static func name(like typed: String, among names: [String]) -> String? {
+    guard 3...40 ~= typed.count else { return nil }
+    return nearest(to: typed, among: names, edits: max(1, typed.count / 5))
+  }
+
+  private static func nearest(
+    to typed: String, among words: [String], edits limit: Int
+  ) -> String? {
+    let mistyped = Array(typed.lowercased())
+    let distances = words.lazy.filter { $0.utf8.count <= 1000 }
+      .map { (word: $0, distance: distance(mistyped, Array($0.lowercased()))) }
+    return distances.filter { $0.distance <= limit }.min { $0.distance < $1.distance }?.word
   }
 
   /// Returns the number of edits between two words (the optimal string alignment distance).

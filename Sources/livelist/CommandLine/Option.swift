@@ -52,7 +52,8 @@ struct Option: Sendable {
     ///   - advice: What to use instead, as it follows the word "use".
     ///   - part: The part of the value that is not valid, or `nil` for all of it.
     func mistake(_ advice: String, part: String? = nil) -> LivelistError {
-      .usage("\(option.name) cannot be \"\(part ?? text)\"; use \(advice)")
+      let shown = SourceSpecification.redacted(part ?? text)
+      return .usage("\(option.name) cannot be \"\(shown)\"; use \(advice)")
     }
 
     /// Returns the value as a number in a range.

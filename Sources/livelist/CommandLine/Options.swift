@@ -22,8 +22,6 @@ struct Options: Sendable {
   var execution: ByteString?
   /// A Boolean value that indicates whether the command runs for the initial contents, too.
   var executesInitial = false
-  /// The field whose values divide the list into sections, if there are sections.
-  var groupField: String?
   /// A Boolean value that indicates whether the exit status tells if the sources differ.
   var hasExitCode = false
   var isQuiet = false
@@ -94,8 +92,9 @@ extension Option {
       help: """
         Only elements that meet a condition, FIELD OP VALUE, for example 'stock < 10'. OP is =, \
         !=, <, <=, >, >=, ~ (contains, without regard to case) or !~. VALUE is a JSON scalar or \
-        a text. FIELD may be a path, such as request.status. With several --where, all must be \
-        met. For other conditions, put a filter in front: jq -c --unbuffered 'select(…)' FILE | \
+        a text. FIELD may be a path, such as request.status. A FIELD that is no column of a query, or \
+        that no element has although one has a field with a similar name, is an error, here and in \
+        --sort, --fields and --group-by. FIELD? may be missing. With several --where, all must be met. For other conditions, put a filter in front: jq -c --unbuffered 'select(…)' FILE | \
         livelist view -
         """
     ) { (options, given) throws(LivelistError) in
@@ -183,9 +182,10 @@ extension Option {
       summary: "sections by the values of a field",
       help: """
         The member or column whose values are the sections of a view, in ascending order. Elements \
-        without a value are in a section of their own, (none).
+        without a value are in a section of their own, (none). Equal numbers, such as 1 and 1.0, are \
+        one value.
         """
-    ) { $0.groupField = $1.text },
+    ) { $0.selection.groupField = $1.text },
     Option(
       name: "--exit-code", commands: [.diff],
       summary: "exit with 1 if something differs, 2 for trouble",

@@ -36,6 +36,10 @@ struct Apply: Command {
         "standard input has no initial event; pipe the output of livelist watch into this command, "
           + "or name the elements before the first change with livelist apply OLD")
     }
+    if let error = list.status.error {
+      Program.fail(
+        "the source of the events has failed, and its last contents are printed: \(error.message)")
+    }
     output.array(of: feed.collection.snapshot)
     // Exiting the process frees the memory faster than releasing all objects.
     Program.end()

@@ -42,7 +42,14 @@ struct Diff: Command {
     let before = try await isStrict ? oldSource.completeSnapshot() : oldSource.loadedSnapshot()
     let after = try await isStrict ? newSource.completeSnapshot() : newSource.loadedSnapshot()
     try checkSkippedLines((old, wholeOld), (new, wholeNew))
-    options.selection.reportMistakes(in: wholeOld.snapshot, wholeNew.snapshot)
+    let contents = [wholeOld.snapshot, wholeNew.snapshot]
+    do throws(LivelistError) {
+      try await options.selection.check(contents.lazy.joined(), of: .several([old, new]))
+    } catch {
+      // A script must not take it for a difference.
+      throw .usage(error.message)
+    }
+    options.selection.reportMistakes(in: contents.lazy.joined())
     warnOfDuplicates((old, oldSource, before), (new, newSource, after))
     let changeset = Changeset(from: before, to: after)
     if changeset.isEmpty { return false }
@@ -67,7 +74,7 @@ struct Diff: Command {
     _ sides: (SourceSpecification, any DataSource<JSONElement>)...
   ) throws(LivelistError) {
     for (_, source) in sides {
-      source.reportFailure()
+      source.reportFailure(status: options.hasExitCode ? 2 : 1)
       source.reportSkippedLines()
     }
     for (specification, source) in sides where source.hasSkippedLines {

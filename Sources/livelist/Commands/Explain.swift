@@ -19,6 +19,7 @@ struct Explain: Command {
     let source = try specification.open(options)
     let work = source.countWork()
     _ = try await source.loadedSnapshot()
+    source.reportFailure()
     let explanation = withExtendedLifetime(work) { source.explain() }
     output.line { line in
       for text in "\(explanation)".split(separator: "\n", omittingEmptySubsequences: false) {

@@ -14,7 +14,7 @@ struct View: Command {
   init(_ words: Arguments) throws(LivelistError) {
     specification = try SourceSpecification(operands: words, allowing: .events)
     options = words.options
-    if let field = options.groupField, options.format == .json {
+    if let field = options.selection.groupField, options.format == .json {
       throw .usage(
         "a JSON array has no sections; omit --group-by, or use --sort '\(field)' instead")
     }
@@ -33,7 +33,7 @@ struct View: Command {
     let sources = ViewSources(sourceOptions)
     let source = try sources.open(specification)
     let contents = try await load(source, output)
-    if let field = options.groupField { try check(field, in: contents) }
+    try await options.selection.check(contents, of: specification.kind)
     if printsOnce {
       options.selection.reportMistakes(in: contents)
       source.reportFailure()
@@ -75,18 +75,6 @@ struct View: Command {
     return try contents.get()
   }
 
-  /// Checks that at least one element has the field that groups the list.
-  private func check(
-    _ field: String, in contents: Snapshot<JSONElement>
-  ) throws(LivelistError) {
-    let hasField = contents.contains { ViewColumns.value(of: $0, in: field) != nil }
-    if hasField || contents.isEmpty { return }
-    let columns = ViewColumns(of: contents)
-    let names = columns.titles.map { "\"\($0)\"" }.joined(separator: ", ")
-    throw .input(
-      "no element of \(specification.text) has the field \"\(field)\"; the fields are \(names)")
-  }
-
   /// Prints the list once.
   private func printOnce(_ source: any DataSource<JSONElement>, _ output: Output) {
     let selection = options.selection
@@ -96,7 +84,7 @@ struct View: Command {
     }
     let columns = selection.columns(of: selected.snapshot)
     let lines = ViewArrangement(
-      selected, groupedBy: options.groupField, showing: selection.keepingFields
+      selected, groupedBy: selection.groupField, showing: selection.keepingFields
     ).lines
     var state = TerminalListState(columns: columns.columns(nil), header: ViewGroup.header)
     state.apply(.initial(lines.snapshot, revision: 0))

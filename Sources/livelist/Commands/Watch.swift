@@ -135,18 +135,18 @@ private struct WatchSession {
       guard container.source === source, !hasCommands || container.refusedChange == nil else {
         return
       }
-      await shown.flush()
-      await printer.waitUntilPrinted()
-      if let error = container.status.error { Program.end(with: LivelistError(cannotLoad: error)) }
-      Program.end()
+      await self.end()
     }
   }
 
   /// Ends the program after the latest swap, and after all events until then are printed.
+  ///
+  /// If the source has failed by then, the exit status is 1.
   private func end() async {
     await swaps.wait()
     await shown.flush()
     await printer.waitUntilPrinted()
+    if let error = container.status.error { Program.end(with: LivelistError(cannotLoad: error)) }
     Program.end()
   }
 
@@ -244,6 +244,7 @@ extension Watch {
       switch event {
       case .loaded(let result, load: number):
         try result.get()
+        try await options.selection.check(source.snapshot, of: specification.kind)
         return source
       case .line(let line?):
         input?.removeLine()

@@ -55,7 +55,8 @@ struct FoldedList {
       // The initial events of a feed report the state, and those of `watch` do not.
       if let failure = initial.failure {
         status = failure
-      } else if initial.token != nil {
+      } else if initial.token != nil || revision.map({ initial.revision <= $0 }) == true {
+        // Another run of `watch` begins with a list that is loaded.
         status = .loaded
       }
       feed.publish(.whole(initial.elements), status.state)

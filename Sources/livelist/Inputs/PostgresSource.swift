@@ -57,6 +57,15 @@ enum PostgresSource {
     return connectionString
   }
 
+  /// Returns a text with the scheme of a server without its secrets, for messages.
+  static func redacted(_ text: String) -> String {
+    let (connectionString, sql) = parts(of: text)
+    let isURI = connectionString.contains("://")
+    let scheme = isURI ? "" : text.prefix { $0 != ":" } + ":"
+    return scheme + redactingWords(in: connectionString)
+      + (sql.map { "?" + redactingPasswords(in: $0) } ?? "")
+  }
+
   /// Returns the connection string of a text with the scheme of a server, and the query if there is one.
   private static func parts(of text: String) -> (connectionString: String, sql: String?) {
     let bytes = Array(text.utf8)

@@ -12,6 +12,8 @@ struct Selection: Sendable {
   var limit: Int?
   /// The members that are kept, or `nil` for all.
   var fields: [String]?
+  /// The field whose values divide the list into sections, if there are sections.
+  var groupField: String?
 
   /// Parses `FIELD`, `FIELD asc` or `FIELD desc`, or several of these, separated by commas.
   static func orders(_ text: String) throws(LivelistError) -> [ViewOrder] {
@@ -38,9 +40,11 @@ struct Selection: Sendable {
       || ["de", "ds", "as", "rev"].contains(where: last.hasPrefix)
   }
 
-  /// Reports the mistakes that some lists show.
-  func reportMistakes(in lists: Snapshot<JSONElement>...) {
-    for mistake in mistakes(in: lists.lazy.joined()) { Program.report(mistake) }
+  /// Reports the mistakes that a list shows.
+  func reportMistakes(in contents: some Collection<JSONElement>) {
+    for mistake in mistakes(in: contents) {
+      mistake.isMisspelling ? Program.fail(mistake.message) : Program.report(mistake.message)
+    }
   }
 
   /// Reports the mistakes that a list shows as soon as it has elements.
@@ -53,23 +57,60 @@ struct Selection: Sendable {
     }
   }
 
-  /// Returns remarks on fields that no element has, because a name may be misspelled, and on conditions that compare
-  /// values in another way than the user may expect.
-  func mistakes(in contents: some Collection<JSONElement>) -> [String] {
-    if contents.isEmpty { return [] }
-    var mistakes: [String] = []
-    let names = conditions.map(\.field) + orders.map(\.column) + (fields ?? [])
-    for name in names
-    where !contents.contains(where: { ViewColumns.value(of: $0, in: name) != nil }) {
-      let columns = ViewColumns(of: contents.prefix(100))
-      let advice =
-        orders.contains { name.hasSameBytes(as: $0.column) } && Selection.hasForeignDirection(name)
-        ? "; for descending order, use --sort 'FIELD desc'" : ""
-      mistakes.append(
-        "no element has the field \"\(name)\"; the fields are "
-          + columns.titles.joined(separator: ", ") + advice)
+  /// Throws an error if a field is misspelled.
+  ///
+  /// A field that no element has is misspelled if it is no column of a query, or if an element has a field with a
+  /// similar name. Otherwise, it may be a field that few elements have.
+  ///
+  /// - Parameter source: The source of the elements.
+  func check(
+    _ contents: some Collection<JSONElement>, of source: SourceSpecification.Kind
+  ) async throws(LivelistError) {
+    if missingFields(in: contents).isEmpty { return }
+    let mistakes = mistakes(in: contents, columns: await source.columns)
+    if let mistake = mistakes.first(where: \.isMisspelling) { throw .input(mistake.message) }
+  }
+
+  /// Returns remarks on fields that no element has, and on conditions that compare values in another way than the user
+  /// may expect.
+  ///
+  /// - Parameter columns: The columns of the queries among the sources.
+  func mistakes(
+    in contents: some Collection<JSONElement>, columns: [[String]] = []
+  ) -> [(message: String, isMisspelling: Bool)] {
+    let missing = missingFields(in: contents)
+    let titles = missing.isEmpty ? [] : ViewColumns(of: contents).titles
+    let remarks = missing.compactMap { field -> (message: String, isMisspelling: Bool)? in
+      let other = columns.first { !ViewColumns.isField(field, inColumnOf: $0) }
+      if contents.isEmpty, other == nil { return nil }
+      let path = ViewColumns.withoutPoint(field)
+      let near =
+        other.map { NearestWord.name(like: String(path), among: $0) }
+        ?? ViewColumns.path(like: path, in: contents)
+      var message = other == nil ? "no element has the field" : "there is no column"
+      message += " \"\(field)\"" + (near.map { " (did you mean \($0)?)" } ?? "") + "; the "
+      message += (other == nil ? "fields are " : "columns are ")
+      message += (other ?? titles).joined(separator: ", ")
+      let isMisspelling = near != nil || other != nil
+      if isMisspelling { message += "; if it may be missing, write \(field)?" }
+      if orders.contains(where: { field.hasSameBytes(as: $0.column) }),
+        Selection.hasForeignDirection(field)
+      {
+        message += "; for descending order, use --sort 'FIELD desc'"
+      }
+      return (message, isMisspelling)
     }
-    return mistakes + conditions.compactMap { $0.remark(on: contents) }
+    return remarks + conditions.compactMap { $0.remark(on: contents) }.map { ($0, false) }
+  }
+
+  /// Returns the fields that no element has, without those that may be missing.
+  private func missingFields(in contents: some Collection<JSONElement>) -> [String] {
+    let names =
+      conditions.map(\.field) + orders.map(\.column) + (groupField.map { [$0] } ?? [])
+      + (fields ?? [])
+    return names.filter { name in
+      !name.hasSuffix("?") && !contents.contains { ViewColumns.value(of: $0, in: name) != nil }
+    }
   }
 
   /// Derives the selected list. Returns the source itself if everything is selected.

@@ -66,6 +66,37 @@ extension SourceSpecification {
   }
 }
 
+extension SourceSpecification.Kind {
+  /// The columns of each query, also if it has no rows. Files and lists of other processes have no schema.
+  var columns: [[String]] {
+    get async {
+      switch self {
+      case .query(let path, let sql):
+        let connection = try? SQLiteConnection(path: path, access: .readOnly)
+        return (try? connection?.query(Self.rowOfNulls(sql)).map(\.columnNames)) ?? []
+      case .table(let path, let name):
+        guard let sql = try? DatabaseTables(path: path).query(for: name).sql else { return [] }
+        return await Self.query(path: path, sql: sql).columns
+      case .serverQuery(let server, let sql):
+        let rows = try? await PostgresConnection(server).query(Self.rowOfNulls(sql))
+        return rows?.map(\.columnNames) ?? []
+      case .several(let parts):
+        var columns: [[String]] = []
+        for part in parts { columns += await part.kind.columns }
+        return columns
+      case .file, .files, .live, .web, .pipe, .events: return []
+      }
+    }
+  }
+
+  /// Returns a query for one row of nulls with the columns of another query.
+  private static func rowOfNulls(_ sql: String) -> String {
+    let end = CharacterSet(charactersIn: ";").union(.whitespacesAndNewlines)
+    return "SELECT q.* FROM (SELECT 1) AS o LEFT JOIN "
+      + "(SELECT * FROM (\(sql.trimmingCharacters(in: end))\n) AS r LIMIT 0) AS q ON true"
+  }
+}
+
 extension SourceSpecification.Format {
   /// - Parameter allowsSingleValue: A Boolean value that indicates whether a file may contain one value
   ///   instead of an array.
@@ -132,11 +163,11 @@ extension DataSource<JSONElement> {
   }
 
   /// Reports that the source has failed since it was loaded. A command that reads only once has no status line for it.
-  func reportFailure() {
+  func reportFailure(status exitStatus: Int32 = 1) {
     guard let error = status.error else { return }
-    Program.report(
+    Program.fail(
       "the source has failed, and its last contents are used: "
-        + LivelistError(cannotLoad: error).message)
+        + LivelistError(cannotLoad: error).message, status: exitStatus)
   }
 
   /// Reports lines that were skipped. A command that reads only once has no status line for it.

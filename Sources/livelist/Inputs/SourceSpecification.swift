@@ -67,6 +67,13 @@ struct SourceSpecification: Sendable, Equatable {
     }
     kind = try SourceParser(text: text).kind()
     switch kind {
+    case .file, .files, .query, .table, .live:
+      // The errors of files show their paths, and those of queries their SQL.
+      guard !AddressText(text.description).hasSecret else {
+        throw .usage(
+          "\"\(self.text)\" is no file and no address; for a file that does not exist yet, use "
+            + "./PATH")
+      }
     case .pipe where readsInput && input == .none:
       throw .usage(
         "\"\(self.text)\" is standard input, which this command needs itself; use a file, a named pipe, "
@@ -100,25 +107,10 @@ struct SourceSpecification: Sendable, Equatable {
     }
   }
 
-  /// Returns the text of a source without passwords, for messages.
-  ///
-  /// The scheme of a PostgreSQL server may be missing or misspelled.
-  static func redacted(_ text: String) -> String {
-    if let url = WebAddress.url(text) { return "\(HTTPTransport.http(url))" }
-    let shown = redactingPasswords(
-      in: PostgresSource.resembles(text) ? text : WebAddress.redacted(text))
-    guard let slashes = shown.firstRange(of: "//") else { return shown }
-    // The colon marks the start of `//USER:PASSWORD@HOST`, which may have no scheme.
-    let (start, address) = (shown[..<slashes.lowerBound], shown[slashes.lowerBound...])
-    return start + String(redactingPasswords(in: ":" + address).dropFirst())
-  }
-
-  /// Returns the text of a command, such as `swap SOURCE`, without the passwords of its words.
+  /// Returns the name of a command, and a mark in place of its source, which may contain secrets.
   static func redacted(command: ByteString) -> String {
-    // A password in quotation marks may consist of several words.
-    redactingPasswords(in: command.description)
-      .split(separator: " ", omittingEmptySubsequences: false)
-      .map { redacted(String($0)) }.joined(separator: " ")
+    let (name, rest) = command.firstWord
+    return redacted(name.description) + (rest.isEmpty ? "" : " …")
   }
 
   /// A Boolean value that indicates whether the source is a single pipe, which ends.
@@ -131,6 +123,78 @@ struct SourceSpecification: Sendable, Equatable {
     case .file, .files, .pipe, .events: false
     case .several(let parts): parts.allSatisfy(\.hasOwnKey)
     }
+  }
+}
+
+// MARK: Secrets
+
+extension SourceSpecification {
+  /// Returns a text that a user has given for a source without its secrets, for messages.
+  ///
+  /// A text that could be an address, but is none, has no user, no password and no query. The scheme of a PostgreSQL
+  /// server may be missing or misspelled.
+  static func redacted(_ text: String) -> String {
+    if let url = WebAddress.url(text) { return "\(HTTPTransport.http(url))" }
+    if PostgresSource.resembles(text) { return PostgresSource.redacted(text) }
+    return AddressText(text).redacted
+  }
+}
+
+/// A text that is no address, but may be meant as one.
+private struct AddressText {
+  /// The text without a user, a password and a query. SQL and the paths of files stay as they are.
+  let redacted: String
+  /// A Boolean value that indicates whether there is a user, perhaps with a password, or a query.
+  let hasSecret: Bool
+
+  init(_ text: String) {
+    // A word before a colon is a scheme only if slashes follow. Otherwise, it may be a user.
+    let scheme =
+      #/
+      \s* (?: (?:jsonl?|sqlite|live:unix): | (?:live|lines): (?![\/\\]) )?
+      (?: ( [^\/\\?\#@:]* : [\/\\]+ | https?: ) | (?: [^\/\\?\#@:]* = )? [\/\\]{2,} )?
+      /#
+    let start = text.prefixMatch(of: scheme.ignoresCase().matchingSemantics(.unicodeScalar))
+    let isAddress = start?.1 != nil
+    let source = text[..<(start?.range.upperBound ?? text.startIndex)]
+    let rest = text[source.endIndex...]
+    func first(_ marks: String) -> String.Index {
+      rest.unicodeScalars.firstIndex(where: marks.unicodeScalars.contains) ?? rest.endIndex
+    }
+    let mark = first(isAddress ? "?#&" : "?#")
+    let (path, place) = (ByteString(String(rest)), ByteString(String(rest[..<mark])))
+    let isPath =
+      !isAddress
+      && (["/", "./", "../"].contains(where: path.hasPrefix) || path.fileStatus() != nil
+        || place.fileStatus() != nil)
+    // A query such as `token=KEY` is no SQL.
+    let query = rest[mark...]
+    let isDatabase =
+      fileKind(byEnding: place) == .database
+      && (query.first == "#" || !query.contains("=") || query.contains(where: \.isWhitespace))
+    let isSQL = !isAddress && (source.hasSuffix("sqlite:") || isDatabase)
+    let isFile = source.contains(":") || fileKind(byEnding: path) != nil
+    let end = isPath ? rest.startIndex : isSQL ? mark : rest.endIndex
+    let sign = rest[..<end].ranges(of: #/@|%40/#.matchingSemantics(.unicodeScalar)).last?.lowerBound
+    let user = sign.flatMap { sign in
+      let hasColon = rest[..<sign].contains(#/:|%3A/#.ignoresCase())
+      return isAddress || hasColon || !isFile && sign < first("/\\?#") ? sign : nil
+    }
+    let hasQuery =
+      !isPath && !isSQL && query.unicodeScalars.count > 1
+      && (isAddress || user != nil || !isFile || query.contains("="))
+    let shownEnd = hasQuery ? mark : end
+    var shown =
+      source + (user.map { "…" + rest[min($0, shownEnd)..<shownEnd] } ?? rest[..<shownEnd])
+    // The words after a password that has no quotation marks may belong to it.
+    if redactingPasswords(in: String(shown)) != shown {
+      shown = redactingWords(in: String(shown))[...]
+    }
+    hasSecret = user != nil || hasQuery
+    redacted =
+      shown
+      + (hasQuery
+        ? "\(rest.unicodeScalars[mark])…" : redactingPasswords(in: String(rest[shownEnd...])))
   }
 }
 

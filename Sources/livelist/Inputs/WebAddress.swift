@@ -17,35 +17,6 @@ enum WebAddress {
   /// A scheme of this program does not count: the result for `json:http://HOST` is `http:`. In a path or a query, other
   /// text comes before `:/`. The result is `nil` for them.
   static func scheme(of text: ByteString) -> ByteString? {
-    parts(of: text).map { ByteString(bytes: text.bytes[$0.scheme]) }
-  }
-
-  /// Returns the URL of a web service, or `nil` for other texts.
-  static func url(_ text: String) -> URL? {
-    guard isSource(ByteString(text)), let url = URL(string: text), url.host?.isEmpty == false
-    else { return nil }
-    return url
-  }
-
-  /// Returns a text that resembles an address without the user, the password and the query. Other texts stay as they are.
-  static func redacted(_ text: String) -> String {
-    let bytes = ByteString(text)
-    guard let place = parts(of: bytes)?.place else { return text }
-    let rest = bytes.bytes[place...]
-    let query = rest.firstIndex(of: UInt8(ascii: "?")) ?? rest.endIndex
-    var shown = rest[..<query]
-    var mask = ""
-    if let end = rest.lastIndex(of: UInt8(ascii: "@")) {
-      // A question mark before the sign may be part of the password.
-      shown = rest[min(end, query)..<query]
-      mask = "…"
-    }
-    return ByteString(bytes: bytes.bytes[..<place]).description + mask
-      + ByteString(bytes: shown).description + (query == rest.endIndex ? "" : "?…")
-  }
-
-  /// Returns the range of the scheme with its colon, and the offset after the slashes.
-  private static func parts(of text: ByteString) -> (scheme: Range<Int>, place: Int)? {
     let bytes = text.bytes
     let local = localSchemes.first { text.hasPrefix($0) }
     let start = local?.bytes.count ?? 0
@@ -54,7 +25,13 @@ enum WebAddress {
       bytes[slash] == UInt8(ascii: "/"), slash - start > 1,
       bytes[slash - 1] == UInt8(ascii: ":")
     else { return nil }
-    let place = bytes[slash...].firstIndex { $0 != UInt8(ascii: "/") } ?? bytes.endIndex
-    return (start..<slash, place)
+    return ByteString(bytes: bytes[start..<slash])
+  }
+
+  /// Returns the URL of a web service, or `nil` for other texts.
+  static func url(_ text: String) -> URL? {
+    guard isSource(ByteString(text)), let url = URL(string: text), url.host?.isEmpty == false
+    else { return nil }
+    return url
   }
 }

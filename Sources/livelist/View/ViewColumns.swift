@@ -84,26 +84,58 @@ struct ViewColumns {
   /// Returns the value of an element in a column, or of a nested member.
   ///
   /// - Parameter column: The title of a column, or the names on the path to a nested member, separated by points.
+  ///   A question mark at its end is no part of the name, unless a member has that name.
   static func value(of element: JSONElement, in column: String) -> JSONElement? {
-    if let value = element[column] { return value }
-    if element.kind != .object {
-      return column == "." || withoutPoint(column) == valueTitle ? element : nil
+    member(column, of: element)?.value
+  }
+
+  private static func member(
+    _ column: String, of element: JSONElement
+  ) -> (name: String, value: JSONElement)? {
+    let path = withoutPoint(column)
+    var value = element[column]
+    if value == nil, element.kind != .object {
+      value = column == "." || path == valueTitle ? element : nil
+    } else if value == nil, column.utf8.contains(UInt8(ascii: ".")) {
+      value = nested(path, in: element)
     }
-    return column.utf8.contains(UInt8(ascii: ".")) ? nested(withoutPoint(column), in: element) : nil
+    if let value { return (String(path), value) }
+    return column.hasSuffix("?") ? member(String(column.dropLast()), of: element) : nil
   }
 
   /// Returns an element with some members only. A nested member becomes a member with its path as its name.
   ///
   /// - Parameter fields: The names of members, or paths of nested members.
   static func keeping(_ fields: [String], of element: JSONElement) -> JSONElement {
-    element.keeping(members: fields) { field in
-      value(of: element, in: field).map { (String(withoutPoint(field)), $0) }
-    }
+    element.keeping(members: fields) { member($0, of: element) }
   }
 
   /// Returns a path without a point at its start, which the language of jq has.
   static func withoutPoint(_ path: String) -> Substring {
     path.hasPrefix(".") ? path.dropFirst() : path[...]
+  }
+
+  /// Returns a Boolean value that indicates whether a field is in a column with one of the titles.
+  static func isField(_ field: String, inColumnOf titles: [String]) -> Bool {
+    let path = withoutPoint(field)
+    return titles.contains { title in
+      title.hasSameBytes(as: field) || title.hasSameBytes(as: String(path))
+        || path.utf8.starts(with: (title + ".").utf8)
+    } || field.hasSuffix("?") && isField(String(field.dropLast()), inColumnOf: titles)
+  }
+
+  /// Returns the path of a member that a misspelled path was probably meant to be, or `nil`.
+  static func path(
+    like path: Substring, in elements: some Sequence<JSONElement>
+  ) -> String? {
+    let names = ViewColumns(of: elements).titles
+    if let name = NearestWord.name(like: String(path), among: names) { return name }
+    guard let point = path.firstIndex(of: ".") else { return nil }
+    let (start, rest) = (String(path[..<point]), path[path.index(after: point)...])
+    guard names.contains(where: start.hasSameBytes) else {
+      return NearestWord.name(like: start, among: names).map { "\($0).\(rest)" }
+    }
+    return self.path(like: rest, in: elements.compactMap { $0[start] }).map { "\(start).\($0)" }
   }
 
   /// Returns a member, whose name may contain points, or a nested member.

@@ -6,7 +6,7 @@ import SwappablePrimitives
 struct ViewGroup: Hashable, Sendable {
   /// The place of the value among others of the same and of other kinds.
   let key: ViewOrder.Key
-  /// The text of the value, which tells apart numbers of equal size.
+  /// The text of the value. Equal numbers have one text.
   let text: String
 
   static func == (left: ViewGroup, right: ViewGroup) -> Bool {
@@ -17,7 +17,8 @@ struct ViewGroup: Hashable, Sendable {
   init(of element: JSONElement, by field: String) {
     let value = ViewColumns.value(of: element, in: field)
     key = ViewOrder.Key(value)
-    text = key.rank == 0 ? "(none)" : value.map(ViewColumns.text) ?? ""
+    text =
+      key.rank == 0 ? "(none)" : key.number?.description ?? value.map(ViewColumns.text) ?? ""
   }
 
   /// The text of the header of a section.

@@ -11,20 +11,20 @@ struct ViewOrder: Sendable, Equatable {
 
   /// The sort key of an element. Values of different kinds have different ranks.
   struct Key: Sendable, Hashable {
-    var rank = 0
-    var number = 0.0
-    var text = ""
+    private(set) var rank = 0
+    private(set) var number: DecimalNumber?
+    private var text = ""
 
     init(_ value: JSONElement?) {
       switch value?.scalar {
-      case nil: if let value { (rank, text) = (4, value.description) }
+      case nil: if let value { (rank, text) = (5, value.description) }
       case .null: break
-      case .bool(let value): (rank, number) = (1, value ? 1 : 0)
-      case .number(let digits): (rank, number) = (2, Double(digits) ?? 0)
+      case .bool(let value): rank = value ? 2 : 1
+      case .number(let digits): (rank, number) = (3, DecimalNumber(digits))
       case .string(let string):
         // Each lone surrogate is read as U+FFFD. The JSON tells such texts apart.
         let isAmbiguous = string.unicodeScalars.contains("\u{FFFD}")
-        (rank, text) = (3, isAmbiguous ? "\(string)\0\(value ?? .null)" : string)
+        (rank, text) = (4, isAmbiguous ? "\(string)\0\(value ?? .null)" : string)
       }
     }
   }
@@ -45,8 +45,10 @@ extension ViewOrder.Key: Comparable {
 
   static func < (left: ViewOrder.Key, right: ViewOrder.Key) -> Bool {
     if left.rank != right.rank { return left.rank < right.rank }
-    return left.number == right.number
-      ? left.text.precedes(right.text) : left.number < right.number
+    guard let one = left.number, let other = right.number else {
+      return left.text.precedes(right.text)
+    }
+    return one < other
   }
 }
 

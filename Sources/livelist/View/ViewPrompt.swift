@@ -103,7 +103,8 @@ enum ViewCommand: Equatable {
     default:
       guard let row = Int(name), row > 0, rest.isEmpty else {
         let names = ["swap", "sort", "filter", "info", "help", "quit"]
-        let shown = name.count > 30 ? name.prefix(30) + "…" : name
+        let command = SourceSpecification.redacted(String(name))
+        let shown = command.count > 30 ? command.prefix(30) + "…" : command
         throw .usage(
           "unknown command \"\(shown)\"" + NearestWord.advice(for: name, among: names)
             + "; use \(names.joined(separator: ", ")), or a row number")

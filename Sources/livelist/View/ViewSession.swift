@@ -42,7 +42,7 @@ final class ViewSession {
     selection = options.selection
     elements = selection.wholeElements(of: container)
     arrangement = ViewArrangement(
-      elements, groupedBy: options.groupField, showing: selection.keepingFields)
+      elements, groupedBy: selection.groupField, showing: selection.keepingFields)
     arranger = ViewArranger(arrangement)
     self.sources = sources
     self.screen = screen
@@ -54,7 +54,7 @@ final class ViewSession {
   /// Shows what may be wrong with the options for the elements of the source.
   private func showMistakes() {
     let mistakes = selection.mistakes(in: container.snapshot)
-    if !mistakes.isEmpty { model.showError(mistakes.joined(separator: "\n")) }
+    if !mistakes.isEmpty { model.showError(mistakes.map(\.message).joined(separator: "\n")) }
   }
 
   /// Shows the list until the user quits or the terminal is gone.
