@@ -99,7 +99,8 @@ let package = Package(
       [
         "SwappablePrimitives", "Diffing", "ObservableCollections", "Synchronizers", "SQLiteSources",
       ]),
-    module("ListViews", ["ReactiveSignals", "Diffing", "ObservableCollections"]),
+    module(
+      "ListViews", ["SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections"]),
     module(
       "TerminalViews",
       ["SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections"]),

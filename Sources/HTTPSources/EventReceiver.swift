@@ -1,5 +1,6 @@
-import Foundation
+package import Foundation
 import RemoteSources
+import SwappablePrimitives
 
 /// A request for events.
 struct EventRequest: Sendable {
@@ -17,6 +18,17 @@ struct EventRequest: Sendable {
   private func origin(of url: URL) -> [String?] {
     let scheme = url.scheme?.lowercased()
     return [scheme, url.host?.lowercased(), "\(url.port ?? (scheme == "https" ? 443 : 80))"]
+  }
+
+  /// Returns the error of a redirection that would end the encryption, or `nil` for another redirection.
+  static func refusal(ofRedirectionTo target: URL, from url: URL) -> TransportError? {
+    guard url.scheme?.lowercased() == "https", target.scheme?.lowercased() != "https" else {
+      return nil
+    }
+    let host = (target.host ?? "").withoutControlCharacters
+    return TransportError(
+      "the server redirects the request from https to http://\(host), which is not encrypted; "
+        + "correct the server, or use an address that is not redirected")
   }
 }
 
@@ -46,6 +58,38 @@ extension StringProtocol {
 }
 
 extension URL {
+  /// Creates an address from text that may contain characters that an address must escape, such as `é` and spaces.
+  ///
+  /// An escape that is there, which is `%` and two hexadecimal digits, stays. A `%` elsewhere becomes `%25`.
+  /// `URL(string:)` escapes each `%` of a component that has another character to escape.
+  package init?(escaping text: String, relativeTo base: URL? = nil) {
+    let bytes = Array(text.utf8)
+    let isDelimiter = { (byte: UInt8) in "/?#".utf8.contains(byte) }
+    var host = 0..<0
+    if let slash = bytes.firstIndex(where: isDelimiter), bytes[slash...].starts(with: "//".utf8),
+      slash == 0 || bytes[slash - 1] == UInt8(ascii: ":")
+    {
+      let authority = bytes[(slash + 2)...].prefix { !isDelimiter($0) }
+      let user = authority.lastIndex(of: UInt8(ascii: "@"))
+      host = (user.map { $0 + 1 } ?? authority.startIndex)..<authority.endIndex
+    }
+    // `URL` itself encodes the name of a host, which has other rules.
+    self.init(
+      string: Self.escaped(bytes[..<host.lowerBound]) + String(decoding: bytes[host], as: UTF8.self)
+        + Self.escaped(bytes[host.upperBound...]), relativeTo: base)
+  }
+
+  private static func escaped(_ bytes: ArraySlice<UInt8>) -> String {
+    bytes.indices.map { index in
+      let (byte, digits) = (UnicodeScalar(bytes[index]), bytes[(index + 1)...].prefix(2))
+      let isEscape =
+        byte == "%" && digits.count == 2
+        && digits.allSatisfy { Character(UnicodeScalar($0)).isHexDigit }
+      let isPlain = ("!"..."~").contains(byte) && !"\"%<>[\\]^`{|}".unicodeScalars.contains(byte)
+      return isEscape || isPlain ? "\(byte)" : "%\(bytes[index].hexadecimal.uppercased())"
+    }.joined()
+  }
+
   /// A Boolean value that indicates whether this is an address of a web server.
   var isWebAddress: Bool {
     ["http", "https"].contains(scheme?.lowercased()) && !(host ?? "").isEmpty
@@ -86,6 +130,8 @@ struct AnswerHead {
 
 /// The lines of the events in an answer, as they arrive.
 struct EventReceiver {
+  /// The maximum number of parts that were received and not read yet. Most parts have 16 kB. After that, the server waits.
+  static let partLimit = 64
   /// The maximum number of bytes of an event, which is the limit of the source for a line.
   private static let eventLimit = 1 << 30
   /// The number of bytes of an error's answer that are read at most.

@@ -1,6 +1,7 @@
 #if canImport(Darwin)
   import Foundation
   import RemoteSources
+  import SwappablePrimitives
 
   // Only where this file is type-checked on Linux.
   #if canImport(FoundationNetworking)
@@ -13,10 +14,9 @@
   final class HTTPConnection: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     // Sendable: the variable is accessed on the serial queue of the session only.
 
-    /// The maximum number of parts that were received and not read yet. Most parts have 16 kB or more.
-    private static let partLimit = 1 << 16
-
     private let request: EventRequest
+    /// The number of parts that were received and not read yet. At the limit, the task is suspended.
+    private let unread = Locked(0)
     private var receiver: EventReceiver
 
     private init(_ request: EventRequest, _ lines: EventReceiver.Lines) {
@@ -30,8 +30,7 @@
     static func start(
       _ request: EventRequest
     ) async throws -> any AsyncSequence<[UInt8], any Error> {
-      let (parts, lines) = AsyncThrowingStream.makeStream(
-        of: [UInt8].self, bufferingPolicy: .bufferingOldest(partLimit))
+      let (parts, lines) = AsyncThrowingStream.makeStream(of: [UInt8].self)
       let connection = HTTPConnection(request, lines)
       let session = URLSession(
         configuration: .ephemeral, delegate: connection, delegateQueue: nil)
@@ -41,7 +40,13 @@
       session.finishTasksAndInvalidate()
       var iterator = parts.makeAsyncIterator()
       guard try await iterator.next() != nil else { throw CancellationError() }
-      return parts
+      return parts.map { part in
+        connection.unread.withLock { count in
+          if count == EventReceiver.partLimit { task.resume() }
+          count -= 1
+        }
+        return part
+      }
     }
 
     private func urlRequest(to url: URL) -> URLRequest {
@@ -62,7 +67,11 @@
       completionHandler: @escaping (URLRequest?) -> Void
     ) {
       let target = newRequest.url.flatMap { $0.isWebAddress ? $0 : nil }
-      completionHandler(target.map { urlRequest(to: $0) })
+      let refusal = target.flatMap {
+        EventRequest.refusal(ofRedirectionTo: $0, from: response.url ?? request.url)
+      }
+      if let refusal { receiver.end(refusal) }
+      completionHandler(refusal == nil ? target.map { urlRequest(to: $0) } : nil)
     }
 
     func urlSession(
@@ -88,9 +97,12 @@
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
       do {
         guard let part = try receiver.receive(data) else { return }
-        if case .dropped = receiver.lines.yield(part) {
-          throw TransportError("the server sends faster than this client reads")
+        // Under the lock: otherwise, the reader could resume the task before it is suspended.
+        unread.withLock { count in
+          count += 1
+          if count == EventReceiver.partLimit { dataTask.suspend() }
         }
+        receiver.lines.yield(part)
       } catch {
         receiver.end(error)
       }

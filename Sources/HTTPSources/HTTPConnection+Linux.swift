@@ -9,8 +9,6 @@
   final class HTTPConnection: @unchecked Sendable {
     // Sendable: the variables are accessed on the thread of the connection only. Any thread may wake the multi handle.
 
-    /// The maximum number of parts that were received and not read yet. Most parts have 16 kB. After that, the server waits.
-    private static let partLimit = 64
     private static let redirectionLimit = 20
     /// The number of bytes of a thread's stack.
     private static let stackSize = 1 << 19
@@ -29,6 +27,8 @@
     private var isHeadComplete = false
     /// The address to which the server redirects the request.
     private var redirection: URL?
+    /// The last descriptor that could not be created: the code of libcurl that follows, and the error of the system.
+    private var lack: (result: Int32, error: Int32)?
     /// The error that ends the answer early.
     private var error: (any Error)?
 
@@ -38,11 +38,11 @@
       // Without descriptors for it, a connection that is canceled would stay for a minute.
       guard curl.wakeup(multi) == 0 else {
         _ = curl.multiCleanup(multi)
-        throw TransportError("there are no file descriptors left; raise their limit (ulimit -n)")
+        throw TransportError(SocketError.reason(EMFILE))
       }
       (self.multi, self.request, url) = (multi, request, request.url)
       receiver = EventReceiver(lines)
-      for _ in 0..<Self.partLimit { room.signal() }
+      for _ in 0..<EventReceiver.partLimit { room.signal() }
     }
 
     deinit { _ = curl.multiCleanup(multi) }
@@ -105,7 +105,7 @@
       sigaddset(&signals, SIGPIPE)
       pthread_sigmask(SIG_BLOCK, &signals, nil)
       for _ in 0...Self.redirectionLimit {
-        (head, isHeadComplete, redirection) = (nil, false, nil)
+        (head, isHeadComplete, redirection, lack) = (nil, false, nil, nil)
         let failure = transfer()
         guard let target = redirection else { return receiver.end(error ?? failure) }
         url = target
@@ -135,6 +135,9 @@
           if let done = curl.infoRead(multi, &count) {
             let result = done.load(as: LibCurl.Message.self).result
             if result == 0, isHeadComplete { return nil }
+            if let lack, lack.result == result, [EMFILE, ENFILE].contains(lack.error) {
+              return TransportError(SocketError.reason(lack.error))
+            }
             let text = message.bindMemory(to: CChar.self).baseAddress.map { String(cString: $0) }
             let known = curl.easyError(result).map { String(cString: $0) }
             return TransportError(
@@ -158,6 +161,21 @@
       _ = curl.setNumber(easy, Option.noSignal, 1)
       // Otherwise, the head of a proxy's answer would arrive before the head of the server's answer.
       _ = curl.setNumber(easy, Option.suppressConnectHeaders, 1)
+      _ = curl.setPointer(easy, Option.socketData, context)
+      // The socket must be closed in child processes. Not every version of libcurl does that.
+      _ = curl.setSocket(easy, Option.socketFunction) { context, _, address in
+        guard let context, let address else { return -1 }
+        let kind = address[1] | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(address[0], kind, address[2])
+        // TLS needs another descriptor for the certificates.
+        let other = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        if other < 0 {
+          Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue().lack =
+            (descriptor < 0 ? 7 : 77, errno)
+        }
+        close(other)
+        return descriptor
+      }
       _ = curl.setPointer(easy, Option.headerData, context)
       _ = curl.setReceive(easy, Option.headerFunction) { bytes, size, count, context in
         guard let context else { return 0 }
@@ -190,10 +208,11 @@
       } else if line.isEmpty, let head, head.statusCode >= 200 {
         isHeadComplete = true
         if [301, 302, 303, 307, 308].contains(head.statusCode),
-          let target = head.fields["location"].flatMap({ URL(string: $0, relativeTo: url) }),
+          let target = head.fields["location"].flatMap({ URL(escaping: $0, relativeTo: url) }),
           target.isWebAddress
         {
-          redirection = target.absoluteURL
+          error = EventRequest.refusal(ofRedirectionTo: target, from: url)
+          redirection = error == nil ? target.absoluteURL : nil
           return false
         }
         return receiver.receive(
@@ -245,8 +264,10 @@
       switch code {
       case 0, 18, 52: self.init("the server closed the connection too early")
       case 56 where isClosed: self.init("the server closed the connection too early")
-      case 1 where message.contains("HTTP/0.9"), 8:
-        self.init("the server does not answer with HTTP")
+      case 1 where message.contains("HTTP/0.9"): self.init("the server does not answer with HTTP")
+      case 1 where !message.hasPrefix("Protocol "), 8:
+        let reason = message.isEmpty ? known : message
+        self.init("the server does not answer with valid HTTP: \(reason)")
       case 5: self.init("there is no host \(proxy), the proxy of this machine")
       case 97:
         self.init("the proxy \(proxy) does not connect: \(message.isEmpty ? known : message)")
@@ -284,8 +305,10 @@
     static let errorBuffer: Int32 = 10_010
     static let httpHeader: Int32 = 10_023
     static let headerData: Int32 = 10_029
+    static let socketData: Int32 = 10_164
     static let writeFunction: Int32 = 20_011
     static let headerFunction: Int32 = 20_079
+    static let socketFunction: Int32 = 20_163
     static let noSignal: Int32 = 99
     static let suppressConnectHeaders: Int32 = 265
   }

@@ -23,7 +23,8 @@ public struct HTTPTransport: RemoteTransport {
   ///
   /// - Parameters:
   ///   - url: The address of the events, with the scheme `https` or `http`. A user name and a password in it are sent
-  ///     as basic authorization.
+  ///     as basic authorization. The server is asked for the address as it is. `URL(string:)` escapes a `%` again if the
+  ///     same part of the text has a character that must be escaped.
   ///   - headers: A closure that is called before each request, for example to renew a key that has expired. An error
   ///     that it throws, or a control character in a header, is shown in the status of the source, which calls the
   ///     closure again after a pause. A header replaces one of the source that has the same name in any case.
@@ -55,7 +56,7 @@ public struct HTTPTransport: RemoteTransport {
         "this is no address of a web service; use https://HOST/PATH", retry: .never)
     }
     var own = [
-      "Accept": "text/event-stream", "Cache-Control": "no-store", "User-Agent": "Swappable",
+      "Accept": "text/event-stream", "Cache-Control": "no-cache", "User-Agent": "Swappable",
     ]
     // A proxy that compresses holds events back.
     own["Accept-Encoding"] = "identity"
@@ -80,7 +81,7 @@ extension RemoteTransport where Self == HTTPTransport {
   /// Returns a connection to a list of a web service.
   ///
   /// A user name and a password in the address are sent as basic authorization. If the service redirects the request to
-  /// another server, the headers and the password are not sent there.
+  /// another server, the headers and the password are not sent there. A redirection from `https` to `http` is an error.
   ///
   /// - Parameters:
   ///   - url: The address of the events, with the scheme `https` or `http`.

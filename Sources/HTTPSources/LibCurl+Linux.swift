@@ -21,6 +21,8 @@
     typealias Pointer = UnsafeMutableRawPointer
     /// A function that receives a part of a head or a body, and returns the number of bytes that it has processed.
     typealias Receive = @convention(c) (UnsafePointer<UInt8>?, Int, Int, Pointer?) -> Int
+    /// A function that creates a socket for an address, which begins with its family, type and protocol.
+    typealias MakeSocket = @convention(c) (Pointer?, Int32, UnsafePointer<Int32>?) -> Int32
 
     /// The fields of a `CURLMsg`.
     struct Message {
@@ -40,6 +42,7 @@
     let setText: @convention(c) (Easy, Int32, UnsafePointer<CChar>) -> Int32
     let setList: @convention(c) (Easy, Int32, List?) -> Int32
     let setReceive: @convention(c) (Easy, Int32, Receive) -> Int32
+    let setSocket: @convention(c) (Easy, Int32, MakeSocket) -> Int32
     let append: @convention(c) (List?, UnsafePointer<CChar>) -> List?
     let freeAll: @convention(c) (List?) -> Void
     let multiInit: @convention(c) () -> Multi?
@@ -98,6 +101,7 @@
       setText = try function("easy_setopt")
       setList = try function("easy_setopt")
       setReceive = try function("easy_setopt")
+      setSocket = try function("easy_setopt")
       append = try function("slist_append")
       freeAll = try function("slist_free_all")
       multiInit = try function("multi_init")

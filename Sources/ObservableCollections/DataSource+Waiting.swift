@@ -38,7 +38,8 @@ extension DataSource {
 
   /// Waits until all earlier commits have reached all observers, including scheduled ones.
   ///
-  /// In a function that is not async, use ``flushAndWait()``, or call this method in a `Task`.
+  /// If the calling task is canceled, this method returns at once. In a function that is not async, use
+  /// ``flushAndWait()``, or call this method in a `Task`.
   public func flush() async {
     await collection.node.flush()
     let node = collection.node

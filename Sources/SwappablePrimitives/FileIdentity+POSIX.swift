@@ -1,7 +1,5 @@
 #if canImport(Darwin)
   package import Darwin
-#elseif canImport(Musl)
-  package import Musl
 #else
   package import Glibc
 #endif

@@ -1,7 +1,5 @@
 #if canImport(Darwin)
   import Darwin
-#elseif canImport(Musl)
-  import Musl
 #else
   import Glibc
 #endif
@@ -14,11 +12,17 @@ package final class WakePipe: Sendable {
   /// Creates a pipe, or returns `nil` if the process cannot open more files. Then, `errno` is the reason.
   package init?() {
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { return nil }
-    for end in ends {
-      _ = fcntl(end, F_SETFL, O_NONBLOCK)
-      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-    }
+    #if canImport(Darwin)
+      guard pipe(&ends) == 0 else { return nil }
+      for end in ends {
+        _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+      }
+    #else
+      let pipe2: (@convention(c) (UnsafeMutablePointer<Int32>, Int32) -> Int32)? =
+        gnuFunction("pipe2")
+      guard pipe2?(&ends, O_NONBLOCK | O_CLOEXEC) == 0 else { return nil }
+    #endif
     (readEnd, writeEnd) = (ends[0], ends[1])
   }
 
@@ -33,3 +37,10 @@ package final class WakePipe: Sendable {
     _ = write(writeEnd, &byte, 1)
   }
 }
+
+#if !canImport(Darwin)
+  /// Returns a function of glibc that its module in Swift lacks, because it is an extension of GNU.
+  package func gnuFunction<Function>(_ name: String) -> Function? {
+    unsafeBitCast(dlsym(nil, name), to: Function?.self)
+  }
+#endif

@@ -28,7 +28,7 @@ public final class SwapHandle: Sendable {
 
   private struct State: Sendable {
     var outcome: Outcome?
-    var waiting: [CheckedContinuation<Outcome, Never>] = []
+    var waiting: [@Sendable (Outcome) -> Void] = []
     /// A Boolean value that indicates whether a guard has refused the change.
     var isHeld = false
     var waitingForHold: [CheckedContinuation<Void, Never>] = []
@@ -40,15 +40,18 @@ public final class SwapHandle: Sendable {
   }
 
   /// The outcome of the swap. Reading it waits until the outcome is known.
+  ///
+  /// If the task that reads it is canceled before, the value is `.cancelled` at once, but the swap continues.
+  /// ``outcomeIfKnown`` has its real outcome later. To cancel the swap itself, call ``cancel()``.
   public var outcome: Outcome {
     get async {
-      await withCheckedContinuation { continuation in
+      await awaitCallback { callback in
         let known = state.withLock { state -> Outcome? in
-          if state.outcome == nil { state.waiting.append(continuation) }
+          if state.outcome == nil { state.waiting.append(callback) }
           return state.outcome
         }
-        if let known { continuation.resume(returning: known) }
-      }
+        if let known { callback(known) }
+      } ?? .cancelled
     }
   }
 
@@ -91,7 +94,7 @@ public final class SwapHandle: Sendable {
       defer { state = State(outcome: outcome, isHeld: state.isHeld) }
       return state
     }
-    for continuation in ended?.waiting ?? [] { continuation.resume(returning: outcome) }
+    for callback in ended?.waiting ?? [] { callback(outcome) }
     for continuation in ended?.waitingForHold ?? [] { continuation.resume() }
   }
 }

@@ -152,11 +152,10 @@ private final class TemporaryInput {
 
   init(_ bytes: [UInt8]) throws(SystemError) {
     let folder = FileManager.default.temporaryDirectory.path
-    var path = "\(folder)/livelist.XXXXXX".utf8.map { CChar(bitPattern: $0) } + [0]
-    descriptor = mkstemp(&path)
+    let path = "\(folder)/livelist.\(UInt64.random(in: 0 ... .max))"
+    descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SystemError(errno, "cannot create a file in \(folder): ") }
     unlink(path)
-    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     let code = bytes.withUnsafeBytes { $0.writeAll(to: descriptor) }
     guard code == 0 else { throw SystemError(code, "cannot write a file in \(folder): ") }
     lseek(descriptor, 0, SEEK_SET)

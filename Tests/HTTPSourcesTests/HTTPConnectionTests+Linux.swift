@@ -67,7 +67,15 @@
       ),
       (1, "Received HTTP/0.9 when not allowed", "the server does not answer with HTTP"),
       (1, "Protocol \"https\" not supported", "the connection broke: known"),
-      (8, "Invalid status line", "the server does not answer with HTTP"),
+      (
+        1, "Unsupported response code in HTTP response",
+        "the server does not answer with valid HTTP: Unsupported response code in HTTP response"
+      ),
+      (
+        8, "Header without colon",
+        "the server does not answer with valid HTTP: Header without colon"
+      ),
+      (8, "", "the server does not answer with valid HTTP: known"),
       (
         5, "Could not resolve proxy: proxy.example",
         "there is no host proxy.example:8080, the proxy of this machine"
@@ -152,6 +160,65 @@
       #expect(damaged?.retry == .afterPause)
       #expect(damaged?.description.hasPrefix("cannot load libcurl: \(path): ") == true)
       #expect(throws: Never.self) { try LibCurl() }
+    }
+
+    @Test(arguments: ["HTTP/1.1 42", "HTTP/1.1", "HTTP/9.9 200 OK", "HTTP/1.1 200 OK\r\nheader"])
+    func `an answer that is not valid HTTP is reported`(head: String) async throws {
+      let server = try TestWebServer { _, connection in connection.send("\(head)\r\n\r\n") }
+      let remote = RemoteDataSource<Item>(.http(server.url()), clock: ManualClock())
+      let recorder = SourceRecorder(remote)
+      let record = try await recorder.wait { $0.statuses.last?.error != nil }
+      #expect(
+        record.statuses.last?.error?.message
+          .hasPrefix("\(server.url()): the server does not answer with valid HTTP: ") == true)
+    }
+
+    @Test(arguments: 0...4)
+    func `a lack of file descriptors is reported with a remedy`(free: Int) async {
+      await #expect(processExitsWith: .success) { [free] in
+        let url = URL(string: "http://127.0.0.1:1/list")
+        guard let url else { exit(1) }
+        // The first connection loads libcurl.
+        await #expect(throws: TransportError.self) {
+          try await HTTPTransport(url, headers: { [:] }).connect(since: nil)
+        }
+        UnixSocket.setFileLimit(64)
+        var files: [Int32] = []
+        while let file = Optional(open("/dev/null", O_RDONLY)), file >= 0 { files.append(file) }
+        for _ in 0..<free { close(files.removeLast()) }
+        let error = await #expect(throws: TransportError.self) {
+          try await HTTPTransport(url, headers: { [:] }).connect(since: nil)
+        }
+        // With enough descriptors, nobody listens at the port.
+        let messages = [
+          "Too many open files; raise their limit (ulimit -n), or use fewer sources",
+          "cannot connect to 127.0.0.1",
+        ]
+        guard let error, messages[free < 3 ? 0 : 1] == error.description else {
+          print(error?.description ?? "")
+          exit(1)
+        }
+      }
+    }
+
+    @Test func `the socket of a connection is closed in child processes`() async throws {
+      let feed = Feed(ArrayDataSource([Item(1)]))
+      let server = try TestWebServer(["list": { feed }])
+      let recorder = SourceRecorder(RemoteDataSource<Item>(fast: .http(server.url())))
+      try await recorder.wait(for: [Item(1)])
+      let remoteAddress = "0100007F:" + String(format: "%04X", server.port)
+      let sockets = try FileHandle(forReadingAtPath: "/proc/self/net/tcp")?.readToEnd() ?? Data()
+      let inodes = String(decoding: sockets, as: UTF8.self).split(separator: "\n")
+        .map { $0.split(separator: " ") }.filter { $0[2] == remoteAddress }.map { $0[9] }
+      let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        .compactMap { Int32($0) }
+        .filter { descriptor in
+          let link = try? FileManager.default.destinationOfSymbolicLink(
+            atPath: "/proc/self/fd/\(descriptor)")
+          return inodes.contains { link == "socket:[\($0)]" }
+        }
+      #expect(!descriptors.isEmpty)
+      for descriptor in descriptors { #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0) }
     }
 
     @Test func `a server of another protocol is reported`() async throws {

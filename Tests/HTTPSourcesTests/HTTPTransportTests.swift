@@ -321,7 +321,71 @@ extension RemoteDataSource<Item> {
     #expect("\(HTTPTransport.http(url))" == "https://host/\(shown)")
   }
 
+  @Test func `a request asks proxies for a fresh answer`() async throws {
+    let feed = Feed(ArrayDataSource([Item(1)]))
+    let server = try TestWebServer(["list": { feed }])
+    let recorder = SourceRecorder(RemoteDataSource<Item>(fast: .http(server.url())))
+    try await recorder.wait(for: [Item(1)])
+    #expect(server.requests.value.first?.headers["cache-control"] == "no-cache")
+  }
+
+  @Test(arguments: [
+    ("http://h/a%20b/é", "http://h/a%20b/%C3%A9"),
+    ("http://h/x?q=[1]&r=a%26b", "http://h/x?q=%5B1%5D&r=a%26b"),
+    ("http://h/a%2Fb/c d", "http://h/a%2Fb/c%20d"),
+    ("http://h/100%/%zz/%e/%C3é%", "http://h/100%25/%25zz/%25e/%C3%C3%A9%25"),
+    ("http://h/a+b?c+d=%2B&e=é", "http://h/a+b?c+d=%2B&e=%C3%A9"),
+    ("http://h/a?b?c/d:@!$&'()*+,;=~#e%20é", "http://h/a?b?c/d:@!$&'()*+,;=~#e%20%C3%A9"),
+    ("http://h/\"<>\\^`{|}\u{1}\u{7F}", "http://h/%22%3C%3E%5C%5E%60%7B%7C%7D%01%7F"),
+    ("http://me%40x:pé%20ß@h/x", "http://me%40x:p%C3%A9%20%C3%9F@h/x"),
+    ("http://bücher.example/a%20é", "http://xn--bcher-kva.example/a%20%C3%A9"),
+    ("http://[::1]:80/a%20 [b]", "http://[::1]:80/a%20%20%5Bb%5D"),
+    ("http://h/a//b@c%20é", "http://h/a//b@c%20%C3%A9"), ("http://h", "http://h"),
+  ])
+  func `an escape that is there stays`(text: String, address: String) {
+    #expect(URL(escaping: text)?.absoluteString == address)
+  }
+
+  @Test(arguments: ["http://a b/x", "http://h:x/", "http://[::1/x"])
+  func `text with a host that is not valid is no address`(text: String) {
+    #expect(URL(escaping: text) == nil)
+  }
+
   // MARK: Redirections
+
+  @Test func `the address of a redirection is escaped once`() async throws {
+    let feed = Feed(ArrayDataSource([Item(1)]))
+    let server = try TestWebServer { request, connection in
+      if request.target == "/list" {
+        connection.send(
+          "HTTP/1.1 302 Moved\r\nLocation: /a%20b/é?q=[1]\r\nContent-Length: 0\r\n"
+            + "Connection: close\r\n\r\n")
+      } else {
+        connection.send(TestWebServer.eventHead + (feed.snapshot()?.serverSentEvent ?? ""))
+      }
+    }
+    let recorder = SourceRecorder(RemoteDataSource<Item>(fast: .http(server.url())))
+    try await recorder.wait(for: [Item(1)])
+    #expect(server.requests.value[1].target == "/a%20b/%C3%A9?q=%5B1%5D")
+  }
+
+  @Test(arguments: [
+    ("https://h/list", "http://h/list", true), ("https://h/list", "HTTP://me:word@o/?key=x", true),
+    ("HTTPS://h/list", "http://h:443/list", true), ("https://h/list", "https://o/x", false),
+    ("http://h/list", "https://h/", false), ("http://h/list", "http://o/x", false),
+    ("https://h/list", "other", false),
+  ])
+  func `a redirection does not end the encryption`(
+    from: String, location: String, isRefused: Bool
+  ) throws {
+    let url = try #require(URL(string: from))
+    let target = try #require(URL(escaping: location, relativeTo: url))
+    let refusal = EventRequest.refusal(ofRedirectionTo: target, from: url)
+    #expect((refusal != nil) == isRefused)
+    let text = refusal?.description ?? ""
+    #expect(text.contains("from https to http://") == isRefused)
+    #expect(!text.contains("word") && !text.contains("key"))
+  }
 
   @Test(arguments: [301, 302, 303, 307, 308])
   func `a redirection is followed`(status: Int) async throws {

@@ -112,6 +112,17 @@ import Testing
     #expect(told == [false])
   }
 
+  @Test func `a canceled wait for the last batch ends, and the reload goes on`() async throws {
+    view.holdsCompletions = true
+    let waiting = Task {
+      await view.reloadAndFinish(using: StagedChangeset(from: old, to: new)) { screen.rows = $0 }
+    }
+    waiting.cancel()
+    #expect(await !waiting.value)
+    view.completeBatches(isFinished: true)
+    #expect(screen.shown == new)
+  }
+
   @Test func `a caller can wait for the last batch`() async throws {
     #expect(
       await view.reloadAndFinish(using: StagedChangeset(from: old, to: new)) { screen.rows = $0 })

@@ -88,6 +88,15 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     #expect(list.sections == old)
   }
 
+  @Test func `a canceled wait for a commit ends, and the commit goes on`() async {
+    view.holdsCompletions = true
+    let waiting = Task { await list.commitAndFinish(list.makeProposal(for: new), to: view) }
+    waiting.cancel()
+    #expect(await !waiting.value)
+    while list.sections != new { view.completeBatches(isFinished: true) }
+    #expect(view.violations.isEmpty)
+  }
+
   @Test func `proposals go to the handler unless they are empty`() async {
     var proposals: [SectionedListDataSource<TestSection>.Proposal] = []
     list.proposalHandler = { proposals.append($0) }

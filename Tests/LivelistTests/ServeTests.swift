@@ -310,6 +310,39 @@ import Testing
     #expect(try serving.waitForExit() == 0)
   }
 
+  /// In a user namespace without a map, the system shows all users of other namespaces as one.
+  @Test(.enabled(if: Self.canMakeNamespaces, "the system allows no user namespaces"))
+  func `a user whom a namespace does not know is refused, and both sides say so`() throws {
+    let place = try Workplace()
+    let tool = try Program.find("livelist")
+    let serving = try Livelist(
+      [
+        "--user", tool, "serve", "--key", "id", "--listen", "unix:\(place("s"))",
+        "a=\(try place.json("a.json", "[]"))",
+      ], program: "/usr/bin/unshare")
+    #expect(try serving.errorLine().hasPrefix("livelist: serving "))
+    let watched = "live:unix:\(place("s"))#a"
+    let unknown = "the number of every user whom this user namespace does not know,"
+    // The client knows the user of the server, but not the other way around.
+    let known = try Livelist.run("watch", watched)
+    #expect(
+      known.errors.contains("the server reports: the client runs as user 65534, \(unknown)"),
+      "\(known.errors)")
+    let watching = try Livelist(["--user", tool, "watch", watched], program: "/usr/bin/unshare")
+    let line = try watching.errorLine()
+    #expect(line.contains("cannot connect: the server runs as user 65534, \(unknown)"), "\(line)")
+    #expect(line.contains("unshare --map-current-user"), "\(line)")
+  }
+
+  private static let canMakeNamespaces: Bool = {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
+    process.arguments = ["--user", "true"]
+    guard geteuid() == 0, (try? process.run()) != nil else { return false }
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+  }()
+
   @Test(arguments: [
     (["serve", "a=json:x"], "serve needs --listen unix:PATH"),
     (["serve", "--listen", "unix:s"], "serve needs at least one NAME=SOURCE"),

@@ -24,6 +24,29 @@ import Testing
     await items.flush()
   }
 
+  @Test func `a canceled flush does not wait for an observer that is never scheduled`() async {
+    let items = Items([1])
+    let observation = items.observe(on: Scheduler { _ in }) { _ in }
+    items.append(2)
+    let flushing = Task { await items.flush() }
+    flushing.cancel()
+    await flushing.value
+    observation.dispose()
+  }
+
+  @Test func `a canceled flush does not wait for the delivery of another thread`() async throws {
+    let control = PauseControl()
+    let items = ArrayDataSource<TestElement>([1], pauseHook: control.hook)
+    let held = control.arm(.committed)
+    let deliverer = Worker { items.append(2) }
+    try held.waitUntilReached()
+    let flushing = Task { await items.flush() }
+    flushing.cancel()
+    await flushing.value
+    held.release()
+    try deliverer.join()
+  }
+
   @Test(arguments: [PausePoint.committed, .published, .delivered])
   func `a flush waits for the delivery of another thread`(point: PausePoint) throws {
     let control = PauseControl()

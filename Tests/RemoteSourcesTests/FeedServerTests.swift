@@ -84,6 +84,92 @@ import Testing
     withExtendedLifetime(directory) {}
   }
 
+  /// A clock that calls a closure whenever somebody reads the time.
+  struct CallingClock: Clock {
+    let call: @Sendable () -> Void
+
+    var now: ContinuousClock.Instant {
+      call()
+      return .now
+    }
+
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+      try await ContinuousClock().sleep(until: deadline, tolerance: tolerance)
+    }
+  }
+
+  @Test func `a server that its own thread releases ends`() async throws {
+    let directory = try TemporaryDirectory()
+    let source = ArrayDataSource([Item(1)])
+    let server = Shared<FeedServer?>(nil)
+    let (isArmed, test) = (Shared(false), ThreadID.current)
+    let clock = CallingClock {
+      if isArmed.value, ThreadID.current != test { _ = server.exchange(nil) }
+    }
+    server.value = try FeedServer(
+      path: directory("s"),
+      feeds: ["items": Feed(source, key: "id", retaining: .init(age: .seconds(60)), clock: clock)])
+    let client = try RawClient(directory("s"))
+    try client.send(Self.request)
+    _ = try client.line()
+    isArmed.value = true
+    source.append(Item(2))
+    _ = try client.rest()
+    try await wait(for: "the end of the server") {
+      !FileManager.default.fileExists(atPath: directory("s"))
+    }
+    #expect(server.value == nil)
+  }
+
+  @Test func `a server without a valid limit is a mistake`() async {
+    let results = [
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        try Self.serve { $0.aliveInterval = .zero }
+      },
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        try Self.serve { $0.stallTime = .seconds(-1) }
+      },
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        try Self.serve { $0.connections = 0 }
+      },
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = Feed(ArrayDataSource([Item(1)])).lines(aliveEvery: .zero)
+      },
+    ]
+    let messages = [
+      "limits.aliveInterval must be above 0, but is 0.0 seconds",
+      "limits.stallTime must be above 0, but is -1.0 seconds",
+      "limits.connections must be above 0, but is 0",
+      "the interval must be above 0 seconds, but is 0.0 seconds",
+    ]
+    for (result, message) in zip(results, messages) {
+      let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+      #expect(text.contains(message), "\(text)")
+    }
+  }
+
+  @Test func `a limit may be longer than any wait`() throws {
+    let directory = try TemporaryDirectory()
+    var limits = FeedServer.Limits()
+    limits.aliveInterval = .seconds(Int64.max)
+    limits.requestTime = .seconds(Int64.max)
+    let server = try FeedServer(
+      path: directory("s"), feeds: ["items": Feed(ArrayDataSource([Item(1)]))], limits: limits)
+    let client = try RawClient(server.path)
+    try client.send(Self.request)
+    #expect(try client.line().hasPrefix(#"{"event":"initial""#))
+  }
+
+  private static func serve(_ change: (inout FeedServer.Limits) -> Void) throws {
+    let directory = try TemporaryDirectory()
+    var limits = FeedServer.Limits()
+    change(&limits)
+    let server = try FeedServer(path: directory("s"), feeds: [:], limits: limits)
+    server.stop()
+  }
+
   @Test func `a socket that is left behind is replaced, one in use is not`() throws {
     let directory = try TemporaryDirectory()
     // A listener that is closed without removing its file.

@@ -179,6 +179,26 @@ import Testing
     #expect(recorder.record.violations.isEmpty)
   }
 
+  @Test func `a canceled refresh ends, and the read goes on`() async throws {
+    let writer = try database.writer()
+    let isReading = Shared(false)
+    let end = DispatchSemaphore(value: 0)
+    let source = try SQLiteDataSource(connection: writer, sql: select) { row in
+      isReading.value = true
+      end.wait()
+      return Item(id: try row.value("id"), name: try row.value("name"))
+    }
+    try writer.execute("INSERT INTO item VALUES (1, 'a')")
+    let refreshing = Task { await source.refresh() }
+    try await wait(for: "the read") { isReading.value }
+    refreshing.cancel()
+    await refreshing.value
+    #expect(source.snapshot.isEmpty)
+    for _ in 0..<10 { end.signal() }
+    try await source.loaded()
+    #expect(source.snapshot.count == 1)
+  }
+
   @Test func `a database in memory is read through its connection`() async throws {
     let memory = try SQLiteConnection.makeInMemory()
     try memory.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)")

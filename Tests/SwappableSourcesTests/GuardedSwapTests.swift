@@ -31,6 +31,23 @@ private typealias Guard = ChangeGuard<TestElement>
     #expect(recorder.events.last?.brief == "0-1:[2, 3, 4]")
   }
 
+  @Test func `a canceled wait for the outcome ends, and the swap goes on`() async {
+    let slow = ControlledSource<TestElement>()
+    let handle = container.swap(to: slow)
+    let waiting = Task { await handle.outcome }
+    waiting.cancel()
+    #expect(await waiting.value == .cancelled)
+    #expect(handle.outcomeIfKnown == nil)
+    slow.load([7])
+    #expect(handle.outcomeIfKnown == .swapped)
+    // A known outcome needs no wait.
+    let late = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return await handle.outcome
+    }
+    #expect(await late.value == .swapped)
+  }
+
   @Test func `a refused change is pending, and the old source stays live`() throws {
     let handle = container.swap(to: Source([4]), guardedBy: .deletions(atMost: .percent(25)))
     #expect(handle.outcomeIfKnown == nil)

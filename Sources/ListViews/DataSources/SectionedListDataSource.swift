@@ -1,4 +1,5 @@
 public import Diffing
+import SwappablePrimitives
 
 /// A list of sections for a view. Changes of the list are proposed first, and then committed.
 ///
@@ -155,17 +156,16 @@ extension SectionedListDataSource {
   ///   - view: The view of this list, which must always be the same.
   ///   - interrupt: A closure that is called before each batch. If it returns `true`, the view
   ///     shows the new sections immediately, without animation.
-  /// - Returns: `false` if a batch was cut short or the view was released.
+  /// - Returns: `false` if a batch was cut short or the view was released, or at once if the calling task is
+  ///   canceled. In that case, the commit continues.
   @discardableResult
   public func commitAndFinish(
     _ proposal: Proposal, to view: some BatchUpdatingSectionedListView,
     interrupt: @escaping @MainActor (SectionedChangeset) -> Bool = { _ in false }
   ) async -> Bool {
-    await withCheckedContinuation { continuation in
-      commit(
-        proposal, to: view, completion: { continuation.resume(returning: $0) },
-        interrupt: interrupt)
-    }
+    await awaitCallback { callback in
+      commit(proposal, to: view, completion: { callback($0) }, interrupt: interrupt)
+    } ?? false
   }
 }
 

@@ -1,4 +1,5 @@
 public import Diffing
+import SwappablePrimitives
 
 extension BatchUpdatingListView {
   /// Shows new data with a batch for each stage.
@@ -42,18 +43,17 @@ extension BatchUpdatingListView {
   ///     shows the new data immediately.
   ///   - setData: A closure that sets the data of the view. It is called at the beginning of each
   ///     batch.
-  /// - Returns: `false` if a batch was cut short or the view was released.
+  /// - Returns: `false` if a batch was cut short or the view was released, or at once if the calling task is
+  ///   canceled. In that case, the reload continues.
   @discardableResult
   public func reloadAndFinish<Item>(
     using stages: StagedChangeset<Item, Changeset>,
     interrupt: @escaping @MainActor (Changeset) -> Bool = { _ in false },
     setData: @escaping @MainActor ([Item]) -> Void
   ) async -> Bool {
-    await withCheckedContinuation { continuation in
-      reload(using: stages, interrupt: interrupt, setData: setData) {
-        continuation.resume(returning: $0)
-      }
-    }
+    await awaitCallback { callback in
+      reload(using: stages, interrupt: interrupt, setData: setData) { callback($0) }
+    } ?? false
   }
 }
 
@@ -94,17 +94,16 @@ extension BatchUpdatingSectionedListView {
   ///     shows the new sections immediately.
   ///   - setData: A closure that sets the data of the view. It is called at the beginning of each
   ///     batch.
-  /// - Returns: `false` if a batch was cut short or the view was released.
+  /// - Returns: `false` if a batch was cut short or the view was released, or at once if the calling task is
+  ///   canceled. In that case, the reload continues.
   @discardableResult
   public func reloadAndFinish<Section>(
     using stages: StagedChangeset<Section, SectionedChangeset>,
     interrupt: @escaping @MainActor (SectionedChangeset) -> Bool = { _ in false },
     setData: @escaping @MainActor ([Section]) -> Void
   ) async -> Bool {
-    await withCheckedContinuation { continuation in
-      reload(using: stages, interrupt: interrupt, setData: setData) {
-        continuation.resume(returning: $0)
-      }
-    }
+    await awaitCallback { callback in
+      reload(using: stages, interrupt: interrupt, setData: setData) { callback($0) }
+    } ?? false
   }
 }

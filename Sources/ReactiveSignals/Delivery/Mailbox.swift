@@ -124,7 +124,7 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
     var posted: UInt64 = 0
     var delivered: UInt64 = 0
     /// The tasks that wait until a given number of events is delivered.
-    var settling: [(count: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
+    var settling: [(count: UInt64, callback: @Sendable (()) -> Void)] = []
   }
 
   /// Creates a mailbox.
@@ -213,7 +213,7 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
       return (state.isScheduled, waiters, settled)
     }
     for waiter in waiters { waiter.signal() }
-    for waiter in settled { waiter.continuation.resume() }
+    for waiter in settled { waiter.callback(()) }
     return again
   }
 
@@ -229,7 +229,7 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
       defer { state.settling = [] }
       return (state.waiting.takeAll(), state.settling)
     }
-    for waiter in dropped.1 { waiter.continuation.resume() }
+    for waiter in dropped.1 { waiter.callback(()) }
   }
 
   package var isCalling: Bool {
@@ -249,13 +249,13 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
   }
 
   package func settled() async {
-    await withCheckedContinuation { continuation in
+    await awaitCallback { callback in
       let isSettled = state.withLock { state in
         if state.delivered >= state.posted || isOver { return true }
-        state.settling.append((state.posted, continuation))
+        state.settling.append((state.posted, callback))
         return false
       }
-      if isSettled { continuation.resume() }
+      if isSettled { callback(()) }
     }
   }
 }

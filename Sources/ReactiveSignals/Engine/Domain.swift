@@ -150,9 +150,9 @@ package final class Domain: @unchecked Sendable {
     semaphore.wait()
   }
 
-  /// Waits like ``waitUntilDelivered()``, without blocking the thread.
+  /// Waits like ``waitUntilDelivered()``, without blocking the thread, or until the task is canceled.
   package func delivered() async {
-    await withCheckedContinuation { continuation in callWhenDelivered { continuation.resume() } }
+    await awaitCallback { callback in callWhenDelivered { callback(()) } }
   }
 
   private func callWhenDelivered(_ wake: @escaping @Sendable () -> Void) {

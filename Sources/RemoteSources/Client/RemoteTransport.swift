@@ -107,7 +107,10 @@ public struct UnixSocketTransport: RemoteTransport {
       do throws(SocketError) {
         let descriptor = try UnixSocket.makeConnection(to: address)
         let stream = SocketStream(descriptor)
-        if UnixSocket.isOwnPeer(descriptor) { return stream }
+        guard let reason = UnixSocket.refusal(of: "server", descriptor, by: "client") else {
+          return stream
+        }
+        throw SocketError("cannot connect to \(address)", reason)
       } catch {
         // The server has not accepted the clients yet that came before.
         if error.code == EAGAIN {
@@ -118,7 +121,6 @@ public struct UnixSocketTransport: RemoteTransport {
         throw SourceError(
           code: "disconnected", message: "cannot connect: \(error.reason)", underlying: error)
       }
-      throw SourceError(code: "disconnected", message: "the socket belongs to another user")
     }
   }
 }

@@ -141,13 +141,14 @@ public final class Feed: Sendable {
   ///
   /// - Parameters:
   ///   - token: The token of the last line that the subscriber has received, or `nil` to begin with an `initial` line.
-  ///   - interval: The longest time between two lines. An `alive` line may come up to a sixteenth earlier, at the same
+  ///   - interval: The longest time between two lines, above 0. An `alive` line may come up to a sixteenth earlier, at the same
   ///     time as for other subscribers.
   /// - Returns: A sequence that ends only if its task is canceled.
   public func lines(
     since token: String? = nil, aliveEvery interval: Duration = .seconds(15)
   ) -> Lines {
-    Lines(cursor: FeedCursor(contents, since: token), interval: interval)
+    precondition(interval > .zero, "the interval must be above 0 seconds, but is \(interval)")
+    return Lines(cursor: FeedCursor(contents, since: token), interval: interval)
   }
 
   /// The lines for one subscriber.

@@ -16,7 +16,7 @@ package import SwappablePrimitives
 /// One thread serves all connections. An idle connection takes less than 1 KB of memory. A client that reads slowly
 /// receives fewer and larger changes. It delays no other one, unless ``Limits/pendingBytes`` is reached.
 public final class FeedServer: Sendable {
-  /// The limits that protect a server from its clients.
+  /// The limits that protect a server from its clients. All must be above 0.
   public struct Limits: Sendable, Hashable {
     /// The maximum number of connections. Further clients receive an error.
     public var connections = 4096
@@ -36,6 +36,13 @@ public final class FeedServer: Sendable {
 
     /// Creates the default limits.
     public init() {}
+
+    fileprivate func check() {
+      for (name, value) in Mirror(reflecting: self).children {
+        let isValid = (value as? Int).map { $0 > 0 } ?? (value as? Duration).map { $0 > .zero }
+        precondition(isValid == true, "limits.\(name ?? "") must be above 0, but is \(value)")
+      }
+    }
   }
 
   /// The absolute path of the socket. A byte that is not UTF-8 is shown as `\x` and two hexadecimal digits.
@@ -47,7 +54,7 @@ public final class FeedServer: Sendable {
   /// - Parameters:
   ///   - path: The path of the socket. If a process that no longer runs has left a socket there, it is replaced.
   ///   - feeds: The feeds by their names.
-  ///   - limits: The limits for clients.
+  ///   - limits: The limits for clients, all above 0.
   /// - Throws: An error if the socket cannot be created.
   public convenience init(
     path: String, feeds: [String: Feed], limits: Limits = Limits()
@@ -61,6 +68,7 @@ public final class FeedServer: Sendable {
   package init(
     path: ByteString, feeds: [ByteString: Feed], limits: Limits = Limits()
   ) throws(SourceError) {
+    limits.check()
     self.path = path.absolutePath.description
     do throws(SocketError) {
       loop = try ServerLoop(path: path, feeds: feeds, limits: limits)
@@ -77,5 +85,7 @@ public final class FeedServer: Sendable {
   public var connectionCount: Int { loop.connectionCount }
 
   /// Closes all connections, removes the socket, and waits until this is done.
+  ///
+  /// In code that the thread of the server calls, such as the clock of a feed, this method does not wait.
   public func stop() { loop.stop() }
 }

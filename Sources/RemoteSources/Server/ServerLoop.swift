@@ -15,6 +15,8 @@ final class ServerLoop: @unchecked Sendable {
   private let isStopped = Atomic<Bool>(false)
   private let count = Atomic<Int>(0)
   private let end = DispatchGroup()
+  /// The thread that runs the loop.
+  private let thread = Locked<ThreadID?>(nil)
   private let clock = ContinuousClock()
 
   /// The requests of `poll`: the pipe, the listener, and one for each connection, in the same order.
@@ -58,12 +60,14 @@ final class ServerLoop: @unchecked Sendable {
   func stop() {
     isStopped.store(true, ordering: .sequentiallyConsistent)
     wake()
-    end.wait()
+    // A closure of the user that the loop calls may stop or release the server. The loop cannot wait for itself.
+    if thread.withLock({ $0 }) != .current { end.wait() }
   }
 
   // MARK: The loop
 
   func run() {
+    thread.withLock { $0 = .current }
     let observations = feeds.values.map { feed in
       (feed, feed.contents.news.observe { [weak self] in self?.wake() })
     }
@@ -188,8 +192,8 @@ final class ServerLoop: @unchecked Sendable {
   }
 
   private func accept(_ descriptor: Int32) {
-    guard UnixSocket.isOwnPeer(descriptor) else {
-      return refuse(descriptor, "this socket belongs to another user")
+    if let reason = UnixSocket.refusal(of: "client", descriptor, by: "server") {
+      return refuse(descriptor, reason)
     }
     guard connections.count < limits.connections else {
       return refuse(
@@ -445,7 +449,7 @@ extension Duration {
   /// The duration in milliseconds, rounded up.
   fileprivate var milliseconds: Int64 {
     let (seconds, attoseconds) = components
-    return max(0, seconds) * 1000 + (max(0, attoseconds) + 999_999_999_999_999)
+    return min(max(0, seconds), 1 << 31) * 1000 + (max(0, attoseconds) + 999_999_999_999_999)
       / 1_000_000_000_000_000
   }
 }

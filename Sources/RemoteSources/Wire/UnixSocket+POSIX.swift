@@ -1,7 +1,5 @@
 #if canImport(Darwin)
   import Darwin
-#elseif canImport(Musl)
-  import Musl
 #else
   import Glibc
 #endif
@@ -20,8 +18,14 @@ package struct SocketError: Error, CustomStringConvertible {
   }
 
   init(_ operation: String, code: Int32) {
-    (self.operation, self.code) = (operation, code)
-    reason = strerror(code).map { String(cString: $0) } ?? "error \(code)"
+    self.init(operation, code: code, Self.reason(code))
+  }
+
+  /// Returns the text for an error code of the system.
+  package static func reason(_ code: Int32) -> String {
+    let text = strerror(code).map { String(cString: $0) } ?? "error \(code)"
+    return [EMFILE, ENFILE].contains(code)
+      ? "\(text); raise their limit (ulimit -n), or use fewer sources" : text
   }
 
   package var description: String { "\(operation): \(reason)" }
@@ -97,11 +101,8 @@ package enum UnixSocket {
   /// - Returns: The descriptor, or `nil` if nobody waits.
   package static func acceptConnection(_ listener: Int32) throws(SocketError) -> Int32? {
     while true {
-      let descriptor = accept(listener, nil, nil)
-      if descriptor >= 0 {
-        configure(descriptor)
-        return descriptor
-      }
+      let descriptor = systemAccept(listener)
+      if descriptor >= 0 { return descriptor }
       switch errno {
       case EINTR, ECONNABORTED: continue
       case EAGAIN: return nil
@@ -151,10 +152,20 @@ package enum UnixSocket {
     }
   }
 
-  /// Returns a Boolean value that indicates whether the process at the other end belongs to this user, or to root.
-  package static func isOwnPeer(_ descriptor: Int32) -> Bool {
-    guard let user = peerUser(descriptor) else { return false }
-    return user == geteuid() || user == 0
+  /// Returns the reason to refuse the process at the other end, or `nil` if it belongs to this user or to root.
+  ///
+  /// - Parameters:
+  ///   - peer: The part of the other process, `server` or `client`.
+  ///   - part: The part of this process.
+  package static func refusal(of peer: String, _ descriptor: Int32, by part: String) -> String? {
+    let own = geteuid()
+    guard let user = peerUser(descriptor) else { return "the user of the \(peer) is not known" }
+    let isKnown = isKnown(user)
+    if user == 0 || user == own && isKnown { return nil }
+    return "the \(peer) runs as user \(user)"
+      + (isKnown ? "" : ", the number of every user whom this user namespace does not know,")
+      + " and the \(part) as user \(own); run both as one user"
+      + (isKnown ? "" : " in a user namespace that knows it (unshare --map-current-user)")
   }
 
   /// Allows as many open files as the system permits to this process, because each connection needs one.
@@ -191,16 +202,9 @@ package enum UnixSocket {
   }
 
   private static func makeSocket(_ operation: String) throws(SocketError) -> Int32 {
-    let descriptor = socket(AF_UNIX, streamType, 0)
+    let descriptor = systemSocket()
     guard descriptor >= 0 else { throw SocketError(operation, code: errno) }
-    configure(descriptor)
     return descriptor
-  }
-
-  private static func configure(_ descriptor: Int32) {
-    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-    disableSignal(descriptor)
   }
 
   private static func removeFile(at path: ByteString) {
@@ -244,18 +248,27 @@ package enum UnixSocket {
   }
 
   #if canImport(Darwin)
-    private static var streamType: Int32 { SOCK_STREAM }
     private static var fileLimit: Int32 { RLIMIT_NOFILE }
 
-    private static func disableSignal(_ descriptor: Int32) {
+    private static func systemSocket() -> Int32 { configured(socket(AF_UNIX, SOCK_STREAM, 0)) }
+
+    private static func systemAccept(_ from: Int32) -> Int32 { configured(accept(from, nil, nil)) }
+
+    private static func configured(_ descriptor: Int32) -> Int32 {
+      guard descriptor >= 0 else { return descriptor }
+      _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
       var value: Int32 = 1
       setsockopt(
         descriptor, SOL_SOCKET, SO_NOSIGPIPE, &value, socklen_t(MemoryLayout<Int32>.size))
+      return descriptor
     }
 
     private static func systemSend(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
       send(descriptor, bytes.baseAddress, bytes.count, 0)
     }
+
+    private static func isKnown(_ user: uid_t) -> Bool { true }
 
     private static func peerUser(_ descriptor: Int32) -> uid_t? {
       var user: uid_t = 0
@@ -263,12 +276,19 @@ package enum UnixSocket {
       return getpeereid(descriptor, &user, &group) == 0 ? user : nil
     }
   #else
-    private static var streamType: Int32 { Int32(SOCK_STREAM.rawValue) }
+    private static let accept4: (@convention(c) (Int32, Int, Int, Int32) -> Int32)? =
+      gnuFunction("accept4")
+    private static var flags: Int32 { Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue) }
     private static var fileLimit: __rlimit_resource_t {
       __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     }
 
-    private static func disableSignal(_ descriptor: Int32) {}
+    private static func systemSocket() -> Int32 {
+      socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | flags, 0)
+    }
+
+    // With two null pointers instead of a place for the address.
+    private static func systemAccept(_ from: Int32) -> Int32 { accept4?(from, 0, 0, flags) ?? -1 }
 
     private static func systemSend(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
       send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))

@@ -195,15 +195,16 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   /// Without this method, the commits are delivered a little later. An error of the last read is retried,
   /// even if nothing has changed. When the method returns, immediate observers have been called.
   ///
-  /// If the lock of another connection prevents a read, the method returns without it.
+  /// If the lock of another connection prevents a read, the method returns without it. If the calling task is
+  /// canceled, the method returns at once, and the read continues.
   public func refresh() async {
     start()
-    await withCheckedContinuation { continuation in
+    await awaitCallback { callback in
       StartLimiter.reads.start(on: queue) { [self] in
         state.withLock { $0.unread.note(.all) }
         liveQuery.forgetError()
         SQLiteDataSource.read(isForced: true) { self }
-        continuation.resume()
+        callback(())
       }
     }
   }

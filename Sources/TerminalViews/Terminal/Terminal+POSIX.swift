@@ -3,8 +3,6 @@ import SwappablePrimitives
 
 #if canImport(Darwin)
   import Darwin
-#elseif canImport(Musl)
-  import Musl
 #else
   import Glibc
 #endif

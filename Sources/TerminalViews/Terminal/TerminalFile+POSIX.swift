@@ -1,7 +1,5 @@
 #if canImport(Darwin)
   import Darwin
-#elseif canImport(Musl)
-  import Musl
 #else
   import Glibc
 #endif
@@ -159,12 +157,6 @@ extension sigaction {
 
     mutating func setHandler(_ handler: @escaping @convention(c) (Int32) -> Void) {
       __sigaction_u.__sa_handler = handler
-    }
-  #elseif canImport(Musl)
-    private var handler: (@convention(c) (Int32) -> Void)? { __sa_handler.sa_handler }
-
-    mutating func setHandler(_ handler: @escaping @convention(c) (Int32) -> Void) {
-      __sa_handler.sa_handler = handler
     }
   #else
     private var handler: __sighandler_t? { __sigaction_handler.sa_handler }

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSources
 import SwappablePrimitives
 
 /// Sources of the form `https://HOST/PATH`, and texts that resemble them.
@@ -30,7 +31,7 @@ enum WebAddress {
 
   /// Returns the URL of a web service, or `nil` for other texts.
   static func url(_ text: String) -> URL? {
-    guard isSource(ByteString(text)), let url = URL(string: text), url.host?.isEmpty == false
+    guard isSource(ByteString(text)), let url = URL(escaping: text), url.host?.isEmpty == false
     else { return nil }
     return url
   }
