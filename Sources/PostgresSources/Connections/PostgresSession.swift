@@ -586,3 +586,10 @@ final class PostgresSession: @unchecked Sendable {
     }
   }
 }
+
+extension Duration {
+  var milliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return seconds * 1000 + attoseconds / 1_000_000_000_000_000
+  }
+}
