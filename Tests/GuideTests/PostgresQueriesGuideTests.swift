@@ -9,7 +9,7 @@ import Testing
 @Suite(.tags(.system)) struct PostgresQueriesGuideTests {
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("PostgresQueries")
-    #expect(guide.code.count == 7)
+    #expect(guide.code.count == 8)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -42,6 +42,11 @@ import Testing
       try row.decode(dates: .millisecondsSince1970)
     }
     print(visits)
+    let shop = try PostgresPool("host=db.example dbname=shop user=app", maximumConnections: 8)
+    let count = try await shop.withConnection { connection in
+      try await connection.execute("DELETE FROM task WHERE done")
+    }
+    print(count)
     try await connection.transaction {
       try await connection.execute("INSERT INTO task VALUES ($1, $2, $3)", [1, "Write", false])
       try await connection.execute("UPDATE task SET done = $1 WHERE title = $2", [true, "Test"])

@@ -20,7 +20,13 @@ public final class PostgresPool: Sendable {
   let monitor: ServerMonitor
   /// Access for as many tasks as there are connections.
   private let gate: TaskGate
-  private let idleConnections = Locked<[PostgresConnection]>([])
+  private let state = Locked(State())
+
+  private struct State: Sendable {
+    var idle: [PostgresConnection] = []
+    /// The task that uses each connection, by its hash.
+    var users: [Int?] = []
+  }
 
   /// Creates a pool. It opens no connection.
   ///
@@ -64,26 +70,71 @@ public final class PostgresPool: Sendable {
 
   /// Runs a closure with a connection that no other task uses, and waits if all are in use.
   ///
+  /// When the closure has returned or thrown, an open transaction is rolled back, and the session is reset as with
+  /// `DISCARD ALL`: settings, temporary tables and advisory locks do not stay. That takes one more message to the server.
+  /// If it fails, or if the connection listens to a channel, the connection is closed.
+  ///
   /// - Parameter body: The closure. It must not keep the connection.
   /// - Returns: The return value of `body`.
-  /// - Throws: The error of `body`.
-  public func withConnection<Result: Sendable, Failure: Error>(
-    _ body: (PostgresConnection) async throws(Failure) -> Result
-  ) async throws(Failure) -> Result {
-    _ = await gate.enter(ignoringCancellation: true)
-    let connection =
-      idleConnections.withLock { $0.popLast() }
-      ?? PostgresConnection(connectionString, options: options)
-    defer {
-      idleConnections.withLock { $0.append(connection) }
-      gate.leave()
+  /// - Throws: The error of `body`, a `CancellationError` if the task is canceled while it waits, or a ``PostgresError`` if the
+  ///   task itself uses all connections already, because it would wait for itself.
+  public func withConnection<Result: Sendable>(
+    _ body: (PostgresConnection) async throws -> Result
+  ) async throws -> Result {
+    guard let connection = try await borrow() else { throw CancellationError() }
+    do {
+      let result = try await body(connection)
+      await connection.reset()
+      giveBack(connection)
+      return result
+    } catch {
+      await connection.reset()
+      giveBack(connection)
+      throw error
     }
+  }
+
+  /// Runs a closure that leaves the session of its connection as it was.
+  func withCleanConnection<Result>(
+    _ body: (PostgresConnection) async throws(PostgresError) -> Result
+  ) async throws(PostgresError) -> Result {
+    guard let connection = try await borrow() else { throw .canceledBeforeStart }
+    defer { giveBack(connection) }
     return try await body(connection)
+  }
+
+  /// Returns a connection, or `nil` if the task was canceled before there was one.
+  private func borrow() async throws(PostgresError) -> PostgresConnection? {
+    let task = withUnsafeCurrentTask { $0?.hashValue }
+    if state.withLock({ state in state.users.count { $0 == task } }) == maximumConnections {
+      throw PostgresError(
+        .tooManyConnections,
+        "the task uses all \(maximumConnections) connections of the pool, so it would wait for itself",
+        help: "pass the connection on, or raise maximumConnections")
+    }
+    guard await gate.enter() else { return nil }
+    return state.withLock { state in
+      state.users.append(task)
+      return state.idle.popLast()
+    } ?? PostgresConnection(connectionString, options: options)
+  }
+
+  private func giveBack(_ connection: PostgresConnection) {
+    let task = withUnsafeCurrentTask { $0?.hashValue }
+    state.withLock { state in
+      if let index = state.users.lastIndex(of: task) { state.users.remove(at: index) }
+      if !connection.isClosed { state.idle.append(connection) }
+    }
+    gate.leave()
   }
 
   /// Closes all connections that are not in use. They open again when they are needed.
   public func closeIdleConnections() {
-    for connection in idleConnections.exchange([]) { connection.close() }
+    let idle = state.withLock { state in
+      defer { state.idle = [] }
+      return state.idle
+    }
+    for connection in idle { connection.close() }
   }
 }
 
