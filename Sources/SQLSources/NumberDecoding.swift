@@ -1,6 +1,10 @@
 /// The unit of a number that is decoded as a date.
+///
+/// The raw values are texts for messages.
 package enum DateUnit: String, Sendable {
-  case secondsSince1970, millisecondsSince1970, julianDays
+  case secondsSince1970 = "seconds since 1970"
+  case millisecondsSince1970 = "milliseconds since 1970"
+  case julianDays = "Julian days"
 
   /// Returns a date as seconds since 1970, or `nil` if it is not in the years 1 to 9999.
   fileprivate func seconds(_ number: Double) -> Double? {
@@ -38,39 +42,32 @@ extension SQLRow {
     _ value: Value, at position: Int, _ unit: DateUnit?
   ) throws(Failure) -> Double {
     guard !value.isNull else { throw mismatchError(at: position, wanted: "Date") }
-    let problem: (String, help: String)
-    if let text = value.numberText, let number = Double(text) {
-      let seconds = (unit ?? .secondsSince1970).seconds(number)
-      let mayBeJulian = unit == nil && Int(text) == nil
-      if let seconds, !mayBeJulian || DateUnit.julianDays.seconds(number) == nil { return seconds }
-      if seconds != nil {
-        problem = (
-          "looks like Julian days and not like seconds since 1970",
-          "decode the row with dates: .julianDays, or with dates: .secondsSince1970"
-        )
-      } else if unit == nil, DateUnit.millisecondsSince1970.seconds(number) != nil {
-        problem = (
-          "looks like milliseconds since 1970 and not like seconds",
-          "decode the row with dates: .millisecondsSince1970"
-        )
-      } else {
-        problem = (
-          "is not in the years 1 to 9999 as \(unit ?? .secondsSince1970)",
-          "correct the value, or decode the row with the unit of its dates"
-        )
-      }
-    } else {
+    guard let numberText = value.numberText, let number = Double(numberText) else {
       var text = value.read(String.self) ?? ""
       let time = text.withUTF8 { SQLTime(UnsafeRawBufferPointer($0)) }
-      if let time, let seconds = DateUnit.secondsSince1970.seconds(time.secondsSince1970) {
+      if let seconds = time.flatMap({ DateUnit.secondsSince1970.seconds($0.secondsSince1970) }) {
         return seconds
       }
-      problem = (
-        "is not a date in the years 1 to 9999",
-        "write dates in UTC, for example as 2026-11-28 12:00:00 or 2026-11-28T12:00:00.000Z"
-      )
+      throw mismatchError(
+        at: position, value, "is not a date in the years 1 to 9999",
+        help: "write dates in UTC, for example as 2026-11-28 12:00:00 or 2026-11-28T12:00:00.000Z")
     }
-    throw mismatchError(at: position, value, problem.0, help: problem.help)
+    let chosen = unit ?? .secondsSince1970
+    let seconds = chosen.seconds(number)
+    // An integer is never taken for Julian days, which have a fraction at all times but noon.
+    var likely = seconds == nil ? DateUnit.millisecondsSince1970 : .julianDays
+    if unit != nil || seconds != nil && Int(numberText) != nil || likely.seconds(number) == nil {
+      likely = chosen
+    }
+    if let seconds, likely == chosen { return seconds }
+    throw mismatchError(
+      at: position, value,
+      likely == chosen
+        ? "is not in the years 1 to 9999 as \(chosen.rawValue)"
+        : "looks like \(likely.rawValue) and not like \(chosen.rawValue)",
+      help: likely == chosen
+        ? "correct the value, or decode the row with the unit of its dates"
+        : "decode the row with dates: .\(likely), or with dates: .\(chosen) if that is the unit")
   }
 }
 
@@ -78,25 +75,15 @@ extension SQLRow {
 func decimal<Number: SignedNumeric & ExpressibleByFloatLiteral>(
   _ text: String, as type: Number.Type
 ) -> Number? {
-  let parts = text.lowercased().split(separator: "e")
-  guard Double(text)?.isFinite == true,
-    let tenth = (0.1 as? Number.FloatLiteralType).map(Number.init(floatLiteral:)),
-    var exponent = parts.count > 1 ? Int(parts[1]) : 0
+  let parts = text.split(separator: "e")
+  guard Double(text)?.isFinite == true, !text.contains("x"), let mantissa = parts.first,
+    let tenth = (0.1 as? Number.FloatLiteralType).map(Number.init(floatLiteral:))
   else { return nil }
-  var (number, digits, isFraction) = (0 as Number, 0, false)
-  for byte in parts[0].utf8 {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"):
-      guard let digit = Number(exactly: byte - UInt8(ascii: "0")) else { return nil }
-      number = number * 10 + digit
-      if number != 0 { digits += 1 }
-      if isFraction { exponent -= 1 }
-    case UInt8(ascii: "."): isFraction = true
-    case UInt8(ascii: "-"), UInt8(ascii: "+"): continue
-    default: return nil
-    }
-  }
-  guard digits <= 38, abs(exponent) < 128 else { return nil }
+  let fraction = mantissa.split(separator: ".", omittingEmptySubsequences: false).dropFirst()
+  let exponent = (Int(parts.dropFirst().first ?? "0") ?? 0) - (fraction.first?.count ?? 0)
+  let digits = mantissa.compactMap(\.wholeNumberValue)
+  guard digits.drop(while: { $0 == 0 }).count <= 38, abs(exponent) < 128 else { return nil }
+  var number = digits.reduce(0 as Number) { $0 * 10 + (Number(exactly: $1) ?? 0) }
   for _ in 0..<abs(exponent) { number *= exponent < 0 ? tenth : 10 }
-  return parts[0].hasPrefix("-") && number != 0 ? -number : number
+  return mantissa.hasPrefix("-") ? 0 - number : number
 }

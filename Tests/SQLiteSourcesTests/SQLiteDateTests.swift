@@ -95,7 +95,7 @@ import Testing
     ),
     ("253402300800", "looks like milliseconds", "dates: .millisecondsSince1970"),
     ("-62135596801", "looks like milliseconds", "dates: .millisecondsSince1970"),
-    ("1795867200123456789", "is not in the years 1 to 9999 as secondsSince1970", "the unit"),
+    ("1795867200123456789", "is not in the years 1 to 9999 as seconds since 1970", "the unit"),
     ("9e999", "is not in the years 1 to 9999", "correct the value"),
     ("'tomorrow'", "holds TEXT 'tomorrow', which is not a date", "2026-11-28T12:00:00.000Z"),
     ("'0000-12-31'", "is not a date in the years 1 to 9999", "UTC"),

@@ -20,13 +20,9 @@ public final class PostgresPool: Sendable {
   let monitor: ServerMonitor
   /// Access for as many tasks as there are connections.
   private let gate: TaskGate
-  private let state = Locked(State())
-
-  private struct State: Sendable {
-    var idle: [PostgresConnection] = []
-    /// The task that uses each connection, by its hash.
-    var users: [Int?] = []
-  }
+  private let idleConnections = Locked<[PostgresConnection]>([])
+  /// The tasks that use connections, by their hashes, once for each connection.
+  private let users = Locked<[Int?]>([])
 
   /// Creates a pool. It opens no connection.
   ///
@@ -106,35 +102,30 @@ public final class PostgresPool: Sendable {
   /// Returns a connection, or `nil` if the task was canceled before there was one.
   private func borrow() async throws(PostgresError) -> PostgresConnection? {
     let task = withUnsafeCurrentTask { $0?.hashValue }
-    if state.withLock({ state in state.users.count { $0 == task } }) == maximumConnections {
+    if users.withLock({ users in users.count { $0 == task } }) == maximumConnections {
       throw PostgresError(
         .tooManyConnections,
         "the task uses all \(maximumConnections) connections of the pool, so it would wait for itself",
         help: "pass the connection on, or raise maximumConnections")
     }
     guard await gate.enter() else { return nil }
-    return state.withLock { state in
-      state.users.append(task)
-      return state.idle.popLast()
-    } ?? PostgresConnection(connectionString, options: options)
+    users.withLock { $0.append(task) }
+    return idleConnections.withLock { $0.popLast() }
+      ?? PostgresConnection(connectionString, options: options)
   }
 
   private func giveBack(_ connection: PostgresConnection) {
     let task = withUnsafeCurrentTask { $0?.hashValue }
-    state.withLock { state in
-      if let index = state.users.lastIndex(of: task) { state.users.remove(at: index) }
-      if !connection.isClosed { state.idle.append(connection) }
+    users.withLock { users in
+      if let index = users.lastIndex(of: task) { users.remove(at: index) }
     }
+    if !connection.isClosed { idleConnections.withLock { $0.append(connection) } }
     gate.leave()
   }
 
   /// Closes all connections that are not in use. They open again when they are needed.
   public func closeIdleConnections() {
-    let idle = state.withLock { state in
-      defer { state.idle = [] }
-      return state.idle
-    }
-    for connection in idle { connection.close() }
+    for connection in idleConnections.exchange([]) { connection.close() }
   }
 }
 

@@ -4,11 +4,11 @@ extension PostgresRow {
   /// The unit of numbers that are decoded as dates.
   public enum DateUnit: String, Sendable, Hashable {
     /// Seconds since 1970-01-01 00:00 UTC.
-    case secondsSince1970
+    case secondsSince1970 = "seconds since 1970"
     /// Milliseconds since 1970-01-01 00:00 UTC.
-    case millisecondsSince1970
+    case millisecondsSince1970 = "milliseconds since 1970"
     /// Julian days, as `extract(julian FROM …)` returns them.
-    case julianDays
+    case julianDays = "Julian days"
   }
 
   /// Decodes the row. Each coding key takes the column with its name.
@@ -59,11 +59,8 @@ extension PostgresValue: SQLValue {
   }
 
   package var numberText: String? {
-    switch self {
-    case .integer, .double: description
-    case .other(let text, .numeric): text
-    default: nil
-    }
+    if case .other(let text, .numeric) = self { return text }
+    return read(Double.self) == nil && read(Int64.self) == nil ? nil : description
   }
 
   package var elements: [PostgresValue]? {

@@ -4,11 +4,11 @@ extension SQLiteRow {
   /// The unit of numbers that are decoded as dates.
   public enum DateUnit: String, Sendable, Hashable {
     /// Seconds since 1970-01-01 00:00 UTC.
-    case secondsSince1970
+    case secondsSince1970 = "seconds since 1970"
     /// Milliseconds since 1970-01-01 00:00 UTC.
-    case millisecondsSince1970
+    case millisecondsSince1970 = "milliseconds since 1970"
     /// Julian days, as the function `julianday` returns them.
-    case julianDays
+    case julianDays = "Julian days"
   }
 
   /// Decodes the row. Each coding key takes the column with its name.
@@ -54,10 +54,7 @@ extension SQLiteValue: SQLValue {
   }
 
   package var numberText: String? {
-    switch self {
-    case .integer, .real: description
-    default: nil
-    }
+    read(Double.self) == nil && read(Int64.self) == nil ? nil : description
   }
 
   package var elements: [SQLiteValue]? {
