@@ -237,8 +237,8 @@ let package = Package(
       "PostgresSourcesTests",
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "SwappableSources", "SQLSources", "PostgresSources", "DataSourceTesting", "TestHelper",
-        "TestSupport",
+        "SwappableSources", "FileSources", "SQLSources", "SQLiteSources", "PostgresSources",
+        "RemoteSources", "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
       "RemoteSourcesTests",

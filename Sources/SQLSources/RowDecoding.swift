@@ -1,10 +1,15 @@
 extension SQLRow {
   /// Decodes the row. Each coding key takes the column with its name.
   ///
+  /// - Parameter dates: The unit of numbers that are dates, or `nil` for seconds that do not look like another unit.
   /// - Throws: A `Failure` that names the column, or an error of the type's own decoding.
-  package func decoded<Decoded: Decodable>(as type: Decoded.Type) throws -> Decoded {
+  package func decoded<Decoded: Decodable>(
+    as type: Decoded.Type, dates: DateUnit?
+  ) throws -> Decoded {
     do {
-      return try Decoded(from: RowDecoder(row: self))
+      let decoder = RowDecoder(row: self, dates: dates)
+      if FoundationType(type) != nil { return try decoder.onlyColumn().decode(type) }
+      return try Decoded(from: decoder)
     } catch let error as DecodingError {
       let context: DecodingError.Context? =
         switch error {
@@ -24,11 +29,12 @@ extension SQLRow {
 
 private struct RowDecoder<Row: SQLRow>: Decoder {
   let row: Row
+  let dates: DateUnit?
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
-    KeyedDecodingContainer(RowContainer(row: row))
+    KeyedDecodingContainer(RowContainer(row: row, dates: dates))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -37,19 +43,22 @@ private struct RowDecoder<Row: SQLRow>: Decoder {
       help: "decode a type with one property for each column")
   }
 
-  func singleValueContainer() throws -> any SingleValueDecodingContainer {
+  func singleValueContainer() throws -> any SingleValueDecodingContainer { try onlyColumn() }
+
+  func onlyColumn() throws(Row.Failure) -> ColumnDecoder<Row> {
     let count = row.columns.names.count
     guard count == 1 else {
       throw Row.Failure(
         kind: .decoding, "a row of \(count) columns cannot be decoded as one value",
         help: "select one column, or decode a type with one property for each column")
     }
-    return ColumnDecoder(row: row, position: 0, codingPath: [])
+    return ColumnDecoder(row: row, position: 0, codingPath: [], dates: dates)
   }
 }
 
 private struct RowContainer<Row: SQLRow, Key: CodingKey>: KeyedDecodingContainerProtocol {
   let row: Row
+  let dates: DateUnit?
   var codingPath: [any CodingKey] { [] }
   var allKeys: [Key] { row.columns.names.compactMap { Key(stringValue: $0) } }
 
@@ -84,12 +93,13 @@ private struct RowContainer<Row: SQLRow, Key: CodingKey>: KeyedDecodingContainer
     try column(key).unkeyedContainer()
   }
 
-  func superDecoder() throws -> any Decoder { RowDecoder(row: row) }
+  func superDecoder() throws -> any Decoder { RowDecoder(row: row, dates: dates) }
   func superDecoder(forKey key: Key) throws -> any Decoder { try column(key) }
 
   private func column(_ key: Key) throws(Row.Failure) -> ColumnDecoder<Row> {
     ColumnDecoder(
-      row: row, position: try row.requiredPosition(of: key.stringValue), codingPath: [key])
+      row: row, position: try row.requiredPosition(of: key.stringValue), codingPath: [key],
+      dates: dates)
   }
 }
 
@@ -98,6 +108,9 @@ private struct ColumnDecoder<Row: SQLRow>: Decoder, SingleValueDecodingContainer
   let row: Row
   let position: Int
   let codingPath: [any CodingKey]
+  let dates: DateUnit?
+  /// The seconds since 2001, while a `Date` decodes itself.
+  var dateSeconds: Double?
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
@@ -114,14 +127,35 @@ private struct ColumnDecoder<Row: SQLRow>: Decoder, SingleValueDecodingContainer
   func decodeNil() -> Bool { row[position].isNull }
   func decode(_ type: Bool.Type) throws -> Bool { try require(row[position].read(type)) }
   func decode(_ type: String.Type) throws -> String { try require(row[position].read(type)) }
-  func decode(_ type: Double.Type) throws -> Double { try require(row[position].read(type)) }
+  func decode(_ type: Double.Type) throws -> Double {
+    try require(dateSeconds ?? row[position].read(type))
+  }
   func decode(_ type: Float.Type) throws -> Float { try require(row[position].read(type)) }
   func decode<Number: FixedWidthInteger & Decodable>(_ type: Number.Type) throws -> Number {
     try require(row[position].read(type))
   }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    try row[position].readStored(type) ?? Value(from: self)
+    try read(row[position], as: type) ?? Value(from: self)
+  }
+
+  /// Reads a value of the column, or one of its elements, if that is not left to the type.
+  func read<Value: Decodable>(_ value: Row.Value, as type: Value.Type) throws -> Value? {
+    if let stored = value.readStored(type) { return stored }
+    switch FoundationType(type) {
+    case .date:
+      var decoder = self
+      let seconds = try row.secondsSince1970(value, at: position, dates)
+      decoder.dateSeconds = seconds - 978_307_200
+      return try Value(from: decoder)
+    case .decimal:
+      let text = value.numberText ?? value.read(String.self) ?? ""
+      let number = (type as? any (SignedNumeric & ExpressibleByFloatLiteral).Type)
+        .flatMap { decimal(text, as: $0) as? Value }
+      guard let number else { throw mismatch("\(type)") }
+      return number
+    case nil: return nil
+    }
   }
 
   func mismatch(_ wanted: String) -> Row.Failure {
@@ -155,7 +189,7 @@ private struct ElementsContainer<Row: SQLRow>: UnkeyedDecodingContainer {
       throw DecodingError.valueNotFound(
         type, .init(codingPath: codingPath, debugDescription: "the array has no more elements"))
     }
-    guard let value = elements[currentIndex].readStored(type) else {
+    guard let value = try decoder.read(elements[currentIndex], as: type) else {
       throw decoder.mismatch("array of \(type)")
     }
     currentIndex += 1

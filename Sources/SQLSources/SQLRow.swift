@@ -11,6 +11,8 @@ package protocol SQLValue: Sendable, CustomStringConvertible {
   var isNull: Bool { get }
   /// The name of the type of the value, for messages.
   var typeName: String { get }
+  /// The text of a number, or `nil` for any other value.
+  var numberText: String? { get }
   /// The elements of an array, or the bytes of a blob.
   var elements: [Self]? { get }
 
@@ -91,18 +93,24 @@ extension SQLRow {
   /// Returns the error of a value that is not of the wanted type.
   package func mismatchError(at position: Int, wanted: String) -> Failure {
     let name = columns.names[position]
-    let value = self[position]
-    if value.isNull {
+    if self[position].isNull {
       return Failure(
         kind: .unexpectedNull,
         "column \"\(name)\" is NULL, but a value of type \(wanted) is required",
         help: "make the type optional, or select COALESCE(\"\(name)\", …)")
     }
+    return mismatchError(
+      at: position, self[position], "is not a value of type \(wanted)",
+      help: "change the type, or select CAST(\"\(name)\" AS …)")
+  }
+
+  /// Returns the error of a value with another problem.
+  func mismatchError(at position: Int, _ value: Value, _ problem: String, help: String) -> Failure {
     let shown = SQLText.oneLine(String(value.description.prefix(200)), limit: 40)
     return Failure(
       kind: .typeMismatch,
-      "column \"\(name)\" holds \(value.typeName) \(shown), which is not a value of type \(wanted)",
-      help: "change the type, or select CAST(\"\(name)\" AS …)")
+      "column \"\(columns.names[position])\" holds \(value.typeName) \(shown), which \(problem)",
+      help: help)
   }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import PostgresSources
 import Swappable
 import TestSupport
@@ -8,8 +9,14 @@ import Testing
 @Suite(.tags(.system)) struct PostgresQueriesGuideTests {
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("PostgresQueries")
-    #expect(guide.code.count == 6)
+    #expect(guide.code.count == 8)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
+  }
+
+  struct Visit: Decodable, Hashable, Identifiable, Sendable, Differentiable {
+    let id: Int
+    var at: Date
+    var price: Decimal
   }
 
   /// This code is compiled only. It names a server that does not exist.
@@ -28,6 +35,18 @@ import Testing
       pool: pool, sql: "SELECT id, title FROM task ORDER BY id")
     print(try await tasks.explainQuery())
     print(try await open.explainQuery())
+    let visits = try PostgresDataSource<Visit>(
+      connectionString: "host=db.example dbname=shop user=app",
+      sql: "SELECT id, at, price FROM visit ORDER BY id"
+    ) { row in
+      try row.decode(dates: .millisecondsSince1970)
+    }
+    print(visits)
+    let shop = try PostgresPool("host=db.example dbname=shop user=app", maximumConnections: 8)
+    let count = try await shop.withConnection { connection in
+      try await connection.execute("DELETE FROM task WHERE done")
+    }
+    print(count)
     try await connection.transaction {
       try await connection.execute("INSERT INTO task VALUES ($1, $2, $3)", [1, "Write", false])
       try await connection.execute("UPDATE task SET done = $1 WHERE title = $2", [true, "Test"])

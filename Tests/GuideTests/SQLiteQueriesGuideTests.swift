@@ -10,7 +10,7 @@ import Testing
 
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("SQLiteQueries")
-    #expect(guide.code.count == 5)
+    #expect(guide.code.count == 6)
     let todo = #filePath.replacing("SQLiteQueriesGuideTests", with: "Todo")
     let missing = try Set(guide.paragraphs(missingIn: #filePath))
       .intersection(guide.paragraphs(missingIn: todo))
@@ -62,6 +62,22 @@ import Testing
       query: SQLiteTableQuery(
         table: "task", columns: ["id", "title"], orderBy: [.descending("id")], limit: 20))
     print(try latest.explainQuery())
+  }
+
+  struct Visit: Decodable, Hashable, Identifiable, Sendable, Differentiable {
+    let id: Int
+    var at: Date
+    var price: Decimal
+  }
+
+  /// This code is compiled only.
+  private func visits() throws {
+    let visits = try SQLiteDataSource<Visit>(
+      path: "shop.db", sql: "SELECT id, at, price FROM visit ORDER BY at"
+    ) { row in
+      try row.decode(dates: .millisecondsSince1970)
+    }
+    print(visits)
   }
 
   @Test func `the program prints what the guide says`() async throws {

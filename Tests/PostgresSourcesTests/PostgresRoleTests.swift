@@ -43,7 +43,7 @@ import Testing
     #expect(try await source.explainQuery().mode == .keyed)
     #expect(source.readCounts.keyed >= 1)
     // The reader may neither write records nor change the triggers.
-    await pool.withConnection { connection in
+    try await pool.withConnection { connection in
       for sql in [
         "DELETE FROM swappable.record", "UPDATE swappable.epoch SET cluster = ''",
         "INSERT INTO swappable.record (xid, relation, at) VALUES ('1', 1, now())",

@@ -114,9 +114,9 @@ import Testing
   }
 
   @Test func `times are written as they are read`() {
-    func parse(_ text: String) -> PostgresTime? {
+    func parse(_ text: String) -> SQLTime? {
       var text = text
-      return text.withUTF8 { PostgresTime(UnsafeRawBufferPointer($0)) }
+      return text.withUTF8 { SQLTime(UnsafeRawBufferPointer($0)) }
     }
     for (text, seconds) in [
       ("1970-01-01", 0.0), ("1970-01-01 00:00:00+01", -3600),
@@ -126,12 +126,12 @@ import Testing
       #expect(parse(text)?.secondsSince1970 == seconds, "\(text)")
     }
     for days in stride(from: Int64(-1_000_000), through: 3_000_000, by: 997) {
-      let (year, month, day) = PostgresTime.date(days: days)
-      #expect(PostgresTime.days(year: year, month: month, day: day) == days)
-      let time = PostgresTime(days: days, microseconds: 86_399_999_999)
+      let (year, month, day) = SQLTime.date(days: days)
+      #expect(SQLTime.days(year: year, month: month, day: day) == days)
+      let time = SQLTime(days: days, microseconds: 86_399_999_999)
       #expect(parse(time.text) == time)
     }
-    #expect(PostgresTime(secondsSince1970: .infinity).text == "infinity")
+    #expect(SQLTime(secondsSince1970: .infinity).text == "infinity")
     #expect(parse("infinity")?.isFinite == false && parse("x") == nil)
   }
 

@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Diffing
 import FileSources
+import Foundation
 import ObservableCollections
 import ReactiveSignals
 @testable import RemoteSources
@@ -156,6 +157,67 @@ import Testing
     isOver.modify { $0 = true }
     try reader.join()
     #expect(lock.value > 0)
+  }
+
+  // MARK: Dates
+
+  private struct Visit: Differentiable, Equatable, Sendable, Codable {
+    var id: Int
+    var at: Date
+    var others: [Date?] = []
+    var differenceIdentifier: Int { id }
+  }
+
+  private func text(_ date: Date) throws -> String {
+    let line = try #require(Feed(ArrayDataSource([Visit(id: 1, at: date)])).snapshot()?.text)
+    let elements = try #require(line.split(separator: #""elements":[{"at":"#).last)
+    return String(elements.prefix { $0 != "," })
+  }
+
+  @Test(
+    arguments: [
+      (0, "0"), (1_760_000_000, "1760000000000"), (1_760_000_000.123, "1760000000123"),
+      (1_700_000_000.123456, "1700000000123.456"), (-1, "-1000"),
+      (253_402_300_799.999, "253402300799999"), (-62_135_596_800, "-62135596800000"),
+    ] as [(Double, String)])
+  func `a date is sent as milliseconds since 1970`(seconds: Double, milliseconds: String) throws {
+    #expect(try text(Date(timeIntervalSince1970: seconds)) == milliseconds)
+  }
+
+  @Test func `dates come back equal, with as many digits as they need`() async throws {
+    // The first one is beside the `Double` of 2025-10-09 08:53:20.123 since 1970.
+    var dates = [781_692_800.123, 1.0 / 3, 0.1, 1e-9, 1, 63e9, -63e9].map {
+      Date(timeIntervalSinceReferenceDate: $0)
+    }
+    var random = SeededGenerator(seed: 1)
+    for range in [-63e9...252e9, -1e9...2e9, -1...1] {
+      for _ in 0..<2_000 {
+        let seconds = Double.random(in: range, using: &random)
+        dates.append(Date(timeIntervalSinceReferenceDate: seconds))
+        dates.append(Date(timeIntervalSinceReferenceDate: (seconds * 1000).rounded() / 1000))
+        dates.append(Date(timeIntervalSince1970: (seconds * 1000).rounded() / 1000))
+      }
+    }
+    let visits = dates.enumerated().map { Visit(id: $0, at: $1, others: [$1, nil]) }
+    let proxy = FaultProxy(Feed(ArrayDataSource(visits), key: "id"), seed: 1, faults: [.none])
+    let recorder = SourceRecorder(RemoteDataSource<Visit>(proxy))
+    try await recorder.wait(for: visits)
+  }
+
+  @Test func `a date that is no number is a status`() async throws {
+    let visits = ArrayDataSource([Visit(id: 1, at: Date(timeIntervalSince1970: .infinity))])
+    var lines = Feed(visits).lines().makeAsyncIterator()
+    let line = await lines.next()?.text
+    #expect(line?.contains("at .at: a date inf seconds after 1970") == true, "\(line ?? "")")
+  }
+
+  @Test func `an encoder and a decoder can be configured for other dates`() async throws {
+    let visits = [Visit(id: 1, at: Date(timeIntervalSince1970: 1_760_000_000))]
+    let feed = Feed(ArrayDataSource(visits)) { $0.dateEncodingStrategy = .iso8601 }
+    #expect(feed.snapshot()?.text.contains(#""at":"2025-10-09T08:53:20Z""#) == true)
+    let proxy = FaultProxy(feed, seed: 1, faults: [.none])
+    let source = RemoteDataSource<Visit>(proxy) { $0.dateDecodingStrategy = .iso8601 }
+    try await SourceRecorder(source).wait(for: visits)
   }
 
   @Test func `odd elements and keys travel unchanged`() async throws {

@@ -165,7 +165,17 @@ public final class PostgresConnection: Sendable {
     state.withLock { $0.session }?.abandon()
   }
 
+  var isClosed: Bool { state.withLock { $0.isClosed } }
+
   // MARK: Sessions
+
+  /// Brings the session back to its first state, or closes it, also if the task was canceled.
+  func reset() async {
+    guard await gate.enter(ignoringCancellation: true) else { return }
+    defer { gate.leave() }
+    guard let session = state.withLock({ $0.session }), await session.isOpen() else { return }
+    await session.reset()
+  }
 
   /// Runs a closure with the session, while no other task uses it.
   func withSession<Result>(

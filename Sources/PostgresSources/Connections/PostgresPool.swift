@@ -21,6 +21,8 @@ public final class PostgresPool: Sendable {
   /// Access for as many tasks as there are connections.
   private let gate: TaskGate
   private let idleConnections = Locked<[PostgresConnection]>([])
+  /// The tasks that use connections, by their hashes, once for each connection.
+  private let users = Locked<[Int?]>([])
 
   /// Creates a pool. It opens no connection.
   ///
@@ -64,21 +66,61 @@ public final class PostgresPool: Sendable {
 
   /// Runs a closure with a connection that no other task uses, and waits if all are in use.
   ///
+  /// When the closure has returned or thrown, an open transaction is rolled back, and the session is reset as with
+  /// `DISCARD ALL`: settings, temporary tables and advisory locks do not stay. That takes one more message to the server.
+  /// If it fails, or if the connection listens to a channel, the connection is closed.
+  ///
   /// - Parameter body: The closure. It must not keep the connection.
   /// - Returns: The return value of `body`.
-  /// - Throws: The error of `body`.
-  public func withConnection<Result: Sendable, Failure: Error>(
-    _ body: (PostgresConnection) async throws(Failure) -> Result
-  ) async throws(Failure) -> Result {
-    _ = await gate.enter(ignoringCancellation: true)
-    let connection =
-      idleConnections.withLock { $0.popLast() }
-      ?? PostgresConnection(connectionString, options: options)
-    defer {
-      idleConnections.withLock { $0.append(connection) }
-      gate.leave()
+  /// - Throws: The error of `body`, a `CancellationError` if the task is canceled while it waits, or a ``PostgresError`` if the
+  ///   task itself uses all connections already, because it would wait for itself.
+  public func withConnection<Result: Sendable>(
+    _ body: (PostgresConnection) async throws -> Result
+  ) async throws -> Result {
+    guard let connection = try await borrow() else { throw CancellationError() }
+    do {
+      let result = try await body(connection)
+      await connection.reset()
+      giveBack(connection)
+      return result
+    } catch {
+      await connection.reset()
+      giveBack(connection)
+      throw error
     }
+  }
+
+  /// Runs a closure that leaves the session of its connection as it was.
+  func withCleanConnection<Result>(
+    _ body: (PostgresConnection) async throws(PostgresError) -> Result
+  ) async throws(PostgresError) -> Result {
+    guard let connection = try await borrow() else { throw .canceledBeforeStart }
+    defer { giveBack(connection) }
     return try await body(connection)
+  }
+
+  /// Returns a connection, or `nil` if the task was canceled before there was one.
+  private func borrow() async throws(PostgresError) -> PostgresConnection? {
+    let task = withUnsafeCurrentTask { $0?.hashValue }
+    if users.withLock({ users in users.count { $0 == task } }) == maximumConnections {
+      throw PostgresError(
+        .tooManyConnections,
+        "the task uses all \(maximumConnections) connections of the pool, so it would wait for itself",
+        help: "pass the connection on, or raise maximumConnections")
+    }
+    guard await gate.enter() else { return nil }
+    users.withLock { $0.append(task) }
+    return idleConnections.withLock { $0.popLast() }
+      ?? PostgresConnection(connectionString, options: options)
+  }
+
+  private func giveBack(_ connection: PostgresConnection) {
+    let task = withUnsafeCurrentTask { $0?.hashValue }
+    users.withLock { users in
+      if let index = users.lastIndex(of: task) { users.remove(at: index) }
+    }
+    if !connection.isClosed { idleConnections.withLock { $0.append(connection) } }
+    gate.leave()
   }
 
   /// Closes all connections that are not in use. They open again when they are needed.

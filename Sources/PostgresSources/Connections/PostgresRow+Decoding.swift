@@ -1,14 +1,40 @@
 import SQLSources
 
 extension PostgresRow {
+  /// The unit of numbers that are decoded as dates.
+  public enum DateUnit: String, Sendable, Hashable {
+    /// Seconds since 1970-01-01 00:00 UTC.
+    case secondsSince1970 = "seconds since 1970"
+    /// Milliseconds since 1970-01-01 00:00 UTC.
+    case millisecondsSince1970 = "milliseconds since 1970"
+    /// Julian days, as `extract(julian FROM …)` returns them.
+    case julianDays = "Julian days"
+  }
+
   /// Decodes the row. Each coding key takes the column with its name.
   ///
   /// An optional property decodes NULL, or a missing column, as `nil`. An array decodes as an array, and a `bytea` as
   /// `[UInt8]`. A type that needs more than one column cannot be nested.
   ///
+  /// A `Date` is read from a number of seconds since 1970, from a timestamp or a date, or from text in the form
+  /// `2026-11-28 12:00:00` or `2026-11-28T12:00:00.000Z`. Without an offset, these are UTC. A `Decimal` is read from a
+  /// number or its text.
+  ///
+  /// A number outside of the years 1 to 9999 is an error, and so is a floating-point number or `numeric` that looks like Julian days (1721425.5 to
+  /// 5373484.5, which are seconds in January to March 1970). If the dates have another unit, name it:
+  ///
+  ///     let tasks = try PostgresDataSource<Task>(pool: pool, sql: sql) {
+  ///       try $0.decode(dates: .millisecondsSince1970)
+  ///     }
+  ///
+  /// - Parameters:
+  ///   - type: The type to decode.
+  ///   - dates: The unit of all numbers that are dates. By default, they are seconds that do not look like Julian days.
   /// - Throws: A ``PostgresError`` that names the column, or an error of the type's own decoding.
-  public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
-    try decoded(as: type)
+  public func decode<Value: Decodable>(
+    _ type: Value.Type = Value.self, dates: DateUnit? = nil
+  ) throws -> Value {
+    try decoded(as: type, dates: dates.flatMap { SQLSources.DateUnit(rawValue: $0.rawValue) })
   }
 }
 
@@ -30,6 +56,11 @@ extension PostgresValue: SQLValue {
 
   package func readStored<Value>(_ type: Value.Type) -> Value? {
     (type as? any PostgresValueConvertible.Type)?.init(postgresValue: self) as? Value
+  }
+
+  package var numberText: String? {
+    if case .other(let text, .numeric) = self { return text }
+    return read(Double.self) == nil && read(Int64.self) == nil ? nil : description
   }
 
   package var elements: [PostgresValue]? {

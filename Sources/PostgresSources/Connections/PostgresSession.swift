@@ -261,6 +261,23 @@ final class PostgresSession: @unchecked Sendable {
     await Task { _ = try? await run(sql, limit: answerLimit) }.value
   }
 
+  /// Ends a transaction, and gives up all that `DISCARD ALL` gives up, also if the task was canceled. If that fails, or if a
+  /// sequence of notifications must end, the session is closed.
+  func reset() async {
+    await rollBack()
+    // The encoding that a pooler has for its own connections can be another one.
+    let script = """
+      SET SESSION AUTHORIZATION DEFAULT; RESET ALL; SET client_encoding = 'UTF8'; CLOSE ALL;
+      DEALLOCATE ALL; UNLISTEN *; SELECT pg_catalog.pg_advisory_unlock_all();
+      DISCARD PLANS; DISCARD TEMP; DISCARD SEQUENCES
+      """
+    let isReset = await Task {
+      if await onQueue({ !$0.notificationHandlers.isEmpty }) { return false }
+      return (try? await run(script, limit: answerLimit)) != nil
+    }.value
+    if !isReset { close() }
+  }
+
   /// Asks for the types of a statement's arguments, and passes the description to a receiver.
   func describe(_ sql: String, receiver: ResultReceiver) async throws(PostgresError) {
     // The unnamed statement is replaced by the next one.
@@ -572,17 +589,24 @@ final class PostgresSession: @unchecked Sendable {
 
   /// Returns the state of the transaction as libpq knows it, or `nil` if the connection is lost.
   func transactionStatus() async -> UInt32? {
-    await withCheckedContinuation { continuation in
-      queue.async { [self] in
-        continuation.resume(returning: connection.map { library.transactionStatus($0) })
-      }
-    }
+    await onQueue { session in session.connection.map { session.library.transactionStatus($0) } }
   }
 
   /// A Boolean value that indicates whether the connection is open, as far as this process knows.
-  func isOpen() async -> Bool {
+  func isOpen() async -> Bool { await onQueue { $0.loss == nil } }
+
+  private func onQueue<Result: Sendable>(
+    _ body: @escaping @Sendable (PostgresSession) -> Result
+  ) async -> Result {
     await withCheckedContinuation { continuation in
-      queue.async { [self] in continuation.resume(returning: loss == nil) }
+      queue.async { [self] in continuation.resume(returning: body(self)) }
     }
+  }
+}
+
+extension Duration {
+  var milliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return seconds * 1000 + attoseconds / 1_000_000_000_000_000
   }
 }

@@ -3,6 +3,7 @@
 #else
   public import Foundation
 #endif
+import SQLSources
 
 extension UUID: PostgresValueConvertible {
   /// The value as a `uuid`.
@@ -20,7 +21,7 @@ extension Date: PostgresValueConvertible {
   ///
   /// A moment outside the range of the server's type is an error of the server.
   public var postgresValue: PostgresValue {
-    .other(PostgresTime(secondsSince1970: timeIntervalSince1970).text, .timestampWithTimeZone)
+    .other(SQLTime(secondsSince1970: timeIntervalSince1970).text, .timestampWithTimeZone)
   }
 
   /// Reads a `timestamp with time zone`, or a `timestamp` or a `date` as UTC.
@@ -29,7 +30,7 @@ extension Date: PostgresValueConvertible {
   public init?(postgresValue: PostgresValue) {
     guard case .other(var text, let type) = postgresValue,
       [.timestampWithTimeZone, .timestamp, .date].contains(type),
-      let time = text.withUTF8({ PostgresTime(UnsafeRawBufferPointer($0)) }), time.isFinite
+      let time = text.withUTF8({ SQLTime(UnsafeRawBufferPointer($0)) }), time.isFinite
     else { return nil }
     self.init(timeIntervalSince1970: time.secondsSince1970)
   }

@@ -54,7 +54,7 @@ extension SortKeyWriter {
     case .bytes: add(text: text, ignoresCase: false)
     case .time:
       // The range of `date` in microseconds exceeds 64 bits.
-      let time = PostgresTime(text) ?? PostgresTime(days: 0, microseconds: 0)
+      let time = SQLTime(text) ?? SQLTime(days: 0, microseconds: 0)
       begin(class: 2)
       add(word: UInt64(bitPattern: time.days) ^ 1 << 63)
       add(word: UInt64(bitPattern: time.microseconds))

@@ -93,7 +93,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     _ request: ReadRequest, _ shown: () -> Snapshot<Element>
   ) async throws(LiveQueryError<PostgresError>) -> SourceFeed<Element>.Contents {
     do throws(PostgresError) {
-      let change = try await pool.withConnection { connection throws(PostgresError) in
+      let change = try await pool.withCleanConnection { connection throws(PostgresError) in
         running.withLock { $0 = connection }
         defer { running.withLock { $0 = nil } }
         var request = request
@@ -313,7 +313,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
 
   /// Explains how the query is followed.
   func explain() async throws(PostgresError) -> PostgresQueryExplanation {
-    try await pool.withConnection { connection throws(PostgresError) in
+    try await pool.withCleanConnection { connection throws(PostgresError) in
       try await connection.withSession { session throws(PostgresError) in
         let analysis = try await QueryAnalyzer(query: query, session: session).analyze()
         let plan = try await session.texts(

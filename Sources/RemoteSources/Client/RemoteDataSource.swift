@@ -40,6 +40,8 @@ public final class RemoteDataSource<Element: Differentiable & Sendable>: DataSou
 extension RemoteDataSource where Element: Decodable {
   /// Creates a source of elements that `JSONDecoder` decodes.
   ///
+  /// A `Date` is decoded from milliseconds since 1970, as a feed encodes it.
+  ///
   /// - Parameters:
   ///   - transport: The connection to the list.
   ///   - longestPause: The longest pause between two attempts to connect, at least 100 milliseconds. If the server asks
@@ -53,7 +55,11 @@ extension RemoteDataSource where Element: Decodable {
     configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
   ) {
     self.init(
-      transport, key: nil, decoding: ElementDecoding(configuring: configure),
+      transport, key: nil,
+      decoding: ElementDecoding { decoder in
+        decoder.dateDecodingStrategy = DateCoding.decoding
+        configure(decoder)
+      },
       timing: RemoteTiming(longestPause: longestPause), clock: AnyClock(clock))
   }
 }

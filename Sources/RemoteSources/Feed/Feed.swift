@@ -84,7 +84,7 @@ public final class Feed: Sendable {
   /// Creates a feed of elements that `JSONEncoder` encodes.
   ///
   /// If an element cannot be encoded, subscribers keep the contents that they have, and receive a status with the
-  /// reason.
+  /// reason. A `Date` is a number of milliseconds since 1970, with as many digits as it needs to come back equal.
   ///
   /// - Parameters:
   ///   - source: The collection. If it is idle, it is started.
@@ -304,6 +304,7 @@ struct ElementEncoding: Sendable {
   init(key: String?, configure: (JSONEncoder) -> Void) {
     self.key = key
     encoder.outputFormatting = .withoutEscapingSlashes
+    encoder.dateEncodingStrategy = DateCoding.encoding
     configure(encoder)
     encoder.outputFormatting.remove(.prettyPrinted)
     encoder.outputFormatting.insert(.sortedKeys)

@@ -1,17 +1,18 @@
-/// A moment in UTC or without a time zone, from the ISO format of the server.
-struct PostgresTime: Equatable {
+/// A moment in UTC or without a time zone, from the ISO format of PostgreSQL or SQLite.
+package struct SQLTime: Equatable {
   /// The days since 1970-01-01. `.max` is the value `infinity`, and `.min` is `-infinity`.
-  var days: Int64
+  package var days: Int64
   /// The microseconds of the day, from 0.
-  var microseconds: Int64
+  package var microseconds: Int64
 
-  init(days: Int64, microseconds: Int64) {
+  package init(days: Int64, microseconds: Int64) {
     self.days = days
     self.microseconds = microseconds
   }
 
-  /// Reads a `date`, `timestamp` or `timestamp with time zone`, or returns `nil` for another text.
-  init?(_ text: UnsafeRawBufferPointer) {
+  /// Reads a `date`, `timestamp` or `timestamp with time zone` of PostgreSQL, or a date of SQLite with or without a time.
+  /// Returns `nil` for another text.
+  package init?(_ text: UnsafeRawBufferPointer) {
     if text.first == UInt8(ascii: "i") {
       self.init(days: .max, microseconds: 0)
       return
@@ -21,21 +22,22 @@ struct PostgresTime: Equatable {
       return
     }
     var scanner = Scanner(text: text)
-    guard let written = scanner.number(), scanner.skip("-"), let month = scanner.number(),
-      scanner.skip("-"), let day = scanner.number()
+    guard let written = scanner.number(digits: 4...9), scanner.skip("-"),
+      let month = scanner.number(), scanner.skip("-"), let day = scanner.number()
     else { return nil }
     var time: Int64 = 0
     if scanner.skip(" ") || scanner.skip("T"), !scanner.isAtBC {
-      guard let hour = scanner.number(), scanner.skip(":"), let minute = scanner.number() else {
-        return nil
-      }
-      let second = scanner.skip(":") ? scanner.number() ?? 0 : 0
+      guard let hour = scanner.number(), scanner.skip(":"), let minute = scanner.number(),
+        let second = scanner.skip(":") ? scanner.number() : 0, hour <= 24, minute < 60, second < 60
+      else { return nil }
       time = ((hour * 60 + minute) * 60 + second) * 1_000_000
       if scanner.skip(".") { time += scanner.fraction() }
+      _ = scanner.skip(" ")
       let isEast = scanner.skip("+")
       if isEast || scanner.skip("-") {
         guard let hours = scanner.number() else { return nil }
-        let minutes = scanner.skip(":") ? scanner.number() ?? 0 : 0
+        _ = scanner.skip(":")
+        let minutes = scanner.number() ?? 0
         let seconds = scanner.skip(":") ? scanner.number() ?? 0 : 0
         let offset = ((hours * 60 + minutes) * 60 + seconds) * 1_000_000
         time -= isEast ? offset : -offset
@@ -45,17 +47,20 @@ struct PostgresTime: Equatable {
       _ = scanner.skip(" ")
     }
     let year = scanner.isAtBC ? 1 - written : written
+    let days = SQLTime.days(year: year, month: month, day: day)
+    // The day of another month comes back as another date.
+    guard scanner.isAtBC || scanner.isAtEnd, SQLTime.date(days: days) == (year, month, day) else {
+      return nil
+    }
     let perDay: Int64 = 86_400_000_000
     let carry = time >= 0 ? time / perDay : (time - perDay + 1) / perDay
-    self.init(
-      days: PostgresTime.days(year: year, month: month, day: day) + carry,
-      microseconds: time - carry * perDay)
+    self.init(days: days + carry, microseconds: time - carry * perDay)
   }
 
   /// Returns the days since 1970-01-01 in the Gregorian calendar.
   ///
   /// The years begin in March, so the leap day is the last one, and 400 of them have a fixed number of days.
-  static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+  package static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
     let year = month <= 2 ? year - 1 : year
     let era = (year >= 0 ? year : year - 399) / 400
     let yearOfEra = year - era * 400
@@ -65,7 +70,7 @@ struct PostgresTime: Equatable {
   }
 
   /// Returns the date of a number of days since 1970-01-01. The year 0 is 1 BC.
-  static func date(days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+  package static func date(days: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let days = days + 719_468
     let era = (days >= 0 ? days : days - 146_096) / 146_097
     let dayOfEra = days - era * 146_097
@@ -83,8 +88,8 @@ struct PostgresTime: Equatable {
   private static let dayLimit: Int64 = 2_200_000_000
 
   /// Creates the moment that is nearest to a number of seconds.
-  init(secondsSince1970 seconds: Double) {
-    guard seconds.isFinite, abs(seconds) < Double(PostgresTime.dayLimit) * 86_400 else {
+  package init(secondsSince1970 seconds: Double) {
+    guard seconds.isFinite, abs(seconds) < Double(SQLTime.dayLimit) * 86_400 else {
       self.init(days: seconds > 0 ? .max : .min, microseconds: 0)
       return
     }
@@ -95,22 +100,22 @@ struct PostgresTime: Equatable {
       days: Int64(day) + (isNextDay ? 1 : 0), microseconds: isNextDay ? 0 : microseconds)
   }
 
-  var isFinite: Bool { days != .max && days != .min }
+  package var isFinite: Bool { days != .max && days != .min }
 
-  var secondsSince1970: Double {
+  package var secondsSince1970: Double {
     // Add exactly where the microseconds fit into 64 bits.
     guard abs(days) < 100_000_000 else { return Double(days) * 86_400 }
     return Double(days * 86_400_000_000 + microseconds) / 1_000_000
   }
 
   /// The moment as the server reads it as a `timestamp with time zone`.
-  var text: String {
+  package var text: String {
     guard isFinite else { return days > 0 ? "infinity" : "-infinity" }
     func padded(_ number: Int64, _ width: Int) -> String {
       let text = "\(number)"
       return String(repeating: "0", count: max(0, width - text.count)) + text
     }
-    let (year, month, day) = PostgresTime.date(days: days)
+    let (year, month, day) = SQLTime.date(days: days)
     let seconds = microseconds / 1_000_000
     return
       "\(padded(year > 0 ? year : 1 - year, 4))-\(padded(month, 2))-\(padded(day, 2)) "
@@ -122,15 +127,16 @@ struct PostgresTime: Equatable {
     let text: UnsafeRawBufferPointer
     var position = 0
 
-    mutating func number() -> Int64? {
+    mutating func number(digits: ClosedRange<Int> = 2...2) -> Int64? {
       var value: Int64 = 0
       let start = position
-      while position < text.count, text[position] >= 48, text[position] <= 57, position - start < 9
+      while position < text.count, text[position] >= 48, text[position] <= 57,
+        position - start < digits.upperBound
       {
         value = value * 10 + Int64(text[position] - 48)
         position += 1
       }
-      return position > start ? value : nil
+      return position - start >= digits.lowerBound ? value : nil
     }
 
     /// The microseconds of a fraction of a second.
@@ -151,13 +157,7 @@ struct PostgresTime: Equatable {
       return true
     }
 
+    var isAtEnd: Bool { position == text.count }
     var isAtBC: Bool { position + 1 < text.count && text[position] == UInt8(ascii: "B") }
-  }
-}
-
-extension Duration {
-  var milliseconds: Int64 {
-    let (seconds, attoseconds) = components
-    return seconds * 1000 + attoseconds / 1_000_000_000_000_000
   }
 }
