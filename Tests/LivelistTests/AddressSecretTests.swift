@@ -34,6 +34,10 @@ import Testing
     ("postgres:host=h password=two s3cret?SELECT 1", "postgres:host=h password=… …?SELECT 1"),
     ("postgres:us:s3cret@h/d", "postgres:…"), ("host=h password=two s3cret", "host=h password=… …"),
     ("us:s3cret@host password=two s3cret", "… password=… …"),
+    ("postgres:///us:s3cret@h:1/d?SELECT 1", "postgres:///…@h:1/d?SELECT 1"),
+    ("postgres:////us:s3cret@h/d", "postgres:///…@h/d"),
+    ("postgres://h/us:s3cret@x", "postgres://h/…@x"),
+    ("postgres:host=us:s3cret@h port=1", "postgres:host=…@h port=1"),
   ])
   func `a text that could be an address is shown without its secrets`(text: String, shown: String) {
     #expect(SourceSpecification.redacted(text) == shown)

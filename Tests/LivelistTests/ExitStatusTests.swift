@@ -142,7 +142,29 @@ import Testing
     #expect(try Livelist.run("view", "--sort", "height", list, table).status == 1)
   }
 
-  @Test func `a watch of a pipe fails if the first elements show that a field is misspelled`()
+  @Test func `elements of a pipe that is not finished prove no misspelling`() throws {
+    let watching = try Livelist("watch", "--where", "error=x", "jsonl:-")
+    #expect(try watching.line().contains("[]"))
+    watching.send("{\"errors\":3}\n")
+    #expect(try watching.errorLine().contains("(did you mean errors?)"))
+    watching.send("{\"error\":\"x\"}\n")
+    #expect(try watching.line().contains(#""error":"x""#))
+    watching.endInput()
+    #expect(try watching.waitForExit() == 0)
+  }
+
+  @Test func `a view of events waits for the last one`() throws {
+    let initial = #"{"event":"initial","revision":0,"elements":[{"id":1}]}"#
+    let failed = #"{"event":"status","status":"failed","message":"it broke"}"#
+    for _ in 0..<10 {
+      let viewing = try Livelist("view", "lines:-")
+      viewing.send(initial + "\n" + failed + "\n")
+      viewing.endInput()
+      #expect(try viewing.waitForExit() == 1)
+    }
+  }
+
+  @Test func `a watch of a pipe fails if its elements show that a field is misspelled`()
     throws
   {
     let watching = try Livelist("watch", "--where", "stck<5", "jsonl:-")
@@ -154,10 +176,13 @@ import Testing
   }
 
   @Test func `names are alike if a typing error makes one of the other`() {
-    let names = ["stock", "title", "createdAt", "startedAt", "id", "quantity_in_stock", "größe"]
+    let names = [
+      "stock", "title", "createdAt", "startedAt", "id", "quantity_in_stock", "größe", "expires_at",
+    ]
     for (typed, meant) in [
       ("stck", "stock"), ("STOCK", "stock"), ("titel", "title"), ("created_at", "createdAt"),
-      ("quantiti_in_stok", "quantity_in_stock"), ("gröse", "größe"),
+      ("quantity_in_stok", "quantity_in_stock"), ("gröse", "größe"), ("ID", "id"),
+      ("expires_in", nil), ("created_by", nil),
       ("stoppedAt", nil), ("deletedAt", nil), ("error", nil), ("st", nil), ("ip", nil), ("", nil),
     ] as [(String, String?)] {
       #expect(NearestWord.name(like: typed, among: names) == meant, "\(typed)")

@@ -232,8 +232,12 @@ extension ConnectionString {
   /// A short name of the server and the database, without credentials.
   func serverName(_ values: [String: String]) -> String {
     if let service = values["service"] { return "service \(service)" }
-    let host = values["host"] ?? values["hostaddr"] ?? "the local server"
-    let database = values["dbname"].map { ", database \($0)" } ?? ""
+    // After a slash too many, a user and a password are taken for a part of the database's name.
+    func shown(_ name: String) -> String? {
+      values[name].map { value in value.lastIndex(of: "@").map { "…" + value[$0...] } ?? value }
+    }
+    let host = shown("host") ?? shown("hostaddr") ?? "the local server"
+    let database = shown("dbname").map { ", database \($0)" } ?? ""
     return redact(host + (values["port"].map { ":\($0)" } ?? "") + database)
   }
 }

@@ -19,11 +19,10 @@ enum NearestWord {
 
   /// Returns the name that a misspelled name was probably meant to be, or `nil`.
   ///
-  /// It differs by case, or by one edit for each five characters. With more edits, `startedAt` and `stoppedAt` would be
-  /// misspellings of each other.
+  /// It differs by case, or by one edit if it has at least three characters. With more edits, `expires_at` and `expires_in`
+  /// would be misspellings of each other.
   static func name(like typed: String, among names: [String]) -> String? {
-    guard 3...40 ~= typed.count else { return nil }
-    return nearest(to: typed, among: names, edits: max(1, typed.count / 5))
+    nearest(to: typed, among: names, edits: 3...40 ~= typed.count ? 1 : 0)
   }
 
   private static func nearest(

@@ -27,7 +27,8 @@ struct Watch: Command {
     let source = try await loadedSource(input)
     let container = SwappableContainer(source)
     let shown = options.selection.applied(to: container)
-    let mistakes = options.selection.reportMistakes(inFirstElementsOf: container)
+    let mistakes = options.selection.reportMistakes(
+      inFirstElementsOf: container, isUnfinished: isStream)
     source.reportUnreadableText()
     if options.isTraced { trace(shown) }
     let session = WatchSession(
@@ -35,7 +36,7 @@ struct Watch: Command {
       printer: EventPrinter(of: shown, output, options),
       swaps: SwapRequests(container, options.sources, guardedBy: options.changeGuard))
     let observations = session.observe(source)
-    if specification.isPipe || specification.readsInput {
+    if isStream {
       session.endWithPipe(source, hasCommands: input != nil)
     }
     // Exiting the process frees the memory faster than releasing all objects.
@@ -53,6 +54,9 @@ struct Watch: Command {
       while let step = await steps.next() { Program.report("\(step)") }
     }
   }
+
+  /// A Boolean value that indicates whether the source is a pipe, whose elements come one after the other.
+  private var isStream: Bool { specification.isPipe || specification.readsInput }
 
   /// A Boolean value that indicates whether to read commands from standard input.
   ///
@@ -135,6 +139,7 @@ private struct WatchSession {
       guard container.source === source, !hasCommands || container.refusedChange == nil else {
         return
       }
+      options.selection.reportMistakes(in: container.snapshot)
       await self.end()
     }
   }
@@ -244,7 +249,9 @@ extension Watch {
       switch event {
       case .loaded(let result, load: number):
         try result.get()
-        try await options.selection.check(source.snapshot, of: specification.kind)
+        if !isStream {
+          try await options.selection.check(source.snapshot, of: specification.kind)
+        }
         return source
       case .line(let line?):
         input?.removeLine()

@@ -62,8 +62,16 @@ enum PostgresSource {
     let (connectionString, sql) = parts(of: text)
     let isURI = connectionString.contains("://")
     let scheme = isURI ? "" : text.prefix { $0 != ":" } + ":"
-    return scheme + redactingWords(in: connectionString)
+    return scheme + redactingUsers(in: redactingWords(in: connectionString))
       + (sql.map { "?" + redactingPasswords(in: $0) } ?? "")
+  }
+
+  /// Returns a connection string in which a user and a password are masked that stand where a host or a database belongs,
+  /// as after a slash too many.
+  private static func redactingUsers(in connectionString: String) -> String {
+    connectionString.replacing(
+      #/(:\/\/[^\/?\#]*\/|\b(?:host|hostaddr|dbname)\s*=\s*)[^\s?\#]*@/#.ignoresCase()
+    ) { "\($0.1)…@" }
   }
 
   /// Returns the connection string of a text with the scheme of a server, and the query if there is one.

@@ -41,19 +41,23 @@ struct Selection: Sendable {
   }
 
   /// Reports the mistakes that a list shows.
-  func reportMistakes(in contents: some Collection<JSONElement>) {
-    for mistake in mistakes(in: contents) {
-      mistake.isMisspelling ? Program.fail(mistake.message) : Program.report(mistake.message)
+  ///
+  /// - Parameter isUnfinished: A Boolean value that indicates whether further elements may still have a missing field.
+  func reportMistakes(in contents: some Collection<JSONElement>, isUnfinished: Bool = false) {
+    for (message, isMisspelling) in mistakes(in: contents) {
+      isMisspelling && !isUnfinished ? Program.fail(message) : Program.report(message)
     }
   }
 
   /// Reports the mistakes that a list shows as soon as it has elements.
-  func reportMistakes(inFirstElementsOf list: some DataSource<JSONElement>) -> Disposable {
+  func reportMistakes(
+    inFirstElementsOf list: some DataSource<JSONElement>, isUnfinished: Bool
+  ) -> Disposable {
     let isReported = Locked(false)
     return list.observeSnapshots { contents in
       if contents.isEmpty || isReported.withLock({ $0 }) { return }
       isReported.withLock { $0 = true }
-      reportMistakes(in: contents)
+      reportMistakes(in: contents, isUnfinished: isUnfinished)
     }
   }
 

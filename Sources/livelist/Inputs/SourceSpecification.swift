@@ -166,7 +166,7 @@ private struct AddressText {
     let isPath =
       !isAddress
       && (["/", "./", "../"].contains(where: path.hasPrefix) || path.fileStatus() != nil
-        || place.fileStatus() != nil)
+        || place.fileStatus() != nil || PathPattern(path)?.matches().paths.isEmpty == false)
     // A query such as `token=KEY` is no SQL.
     let query = rest[mark...]
     let isDatabase =
