@@ -78,7 +78,10 @@ extension CollectionDraft {
       let offset = isKept ? changeset.nearestOffset(to: index, count: start.count) : nil
       if let offset, now[offset].isSame(as: old) { return offset }
       // The difference may have paired it with another element of the same identity.
-      return now.firstIndex { $0.isSame(as: old) } ?? offset
+      if let other = now.firstIndex(where: { $0.isSame(as: old) }) { return other }
+      return offset.flatMap { offset in
+        start.contains { $0.isSame(as: now[offset]) } ? nil : offset
+      }
     }
   }
 

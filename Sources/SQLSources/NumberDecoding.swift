@@ -75,12 +75,13 @@ extension SQLRow {
 func decimal<Number: SignedNumeric & ExpressibleByFloatLiteral>(
   _ text: String, as type: Number.Type
 ) -> Number? {
-  let parts = text.split(separator: "e")
-  guard Double(text)?.isFinite == true, !text.contains("x"), let mantissa = parts.first,
+  let parts = text.lowercased().split(separator: "e")
+  guard Double(text)?.isFinite == true, let mantissa = parts.first, !mantissa.contains("x"),
+    let written = parts.count == 1 ? 0 : Int(parts[1]), (-1000...1000).contains(written),
     let tenth = (0.1 as? Number.FloatLiteralType).map(Number.init(floatLiteral:))
   else { return nil }
   let fraction = mantissa.split(separator: ".", omittingEmptySubsequences: false).dropFirst()
-  let exponent = (Int(parts.dropFirst().first ?? "0") ?? 0) - (fraction.first?.count ?? 0)
+  let exponent = written - (fraction.first?.count ?? 0)
   let digits = mantissa.compactMap(\.wholeNumberValue)
   guard digits.drop(while: { $0 == 0 }).count <= 38, abs(exponent) < 128 else { return nil }
   var number = digits.reduce(0 as Number) { $0 * 10 + (Number(exactly: $1) ?? 0) }

@@ -264,6 +264,7 @@ import Testing
     let other = TestElement(1, 5)
     #expect(contents([one], at: 0) { list.insert(other, at: 0) } == [other, TestElement(1, 9)])
     #expect(contents([one, other], at: 1) { list.remove(at: 0) } == [TestElement(1, 9)])
+    #expect(contents([one, other], at: 0) { list.remove(at: 0) } == [other])
     list.replace(with: [one, two])
     swap(&list[1], &list[0])
     #expect(Array(list.snapshot) == [two, one])

@@ -122,7 +122,7 @@ import Testing
     ("9.99", "9.99"), ("0", "0"), ("-0.0", "0"), ("9223372036854775807", "9223372036854775807"),
     ("1e-7", "0.0000001"), ("-2.5e20", "-250000000000000000000"),
     ("'12345678901234567890.123456789'", "12345678901234567890.123456789"),
-    ("'-00.50'", "-0.5"),
+    ("'-00.50'", "-0.5"), ("'1.5E3'", "1500"), ("'2e+2'", "200"),
   ])
   func `a number or its text is an exact decimal`(expression: String, text: String) throws {
     struct Price: Decodable { var price: Decimal }
@@ -133,6 +133,7 @@ import Testing
 
   @Test(arguments: [
     "'x'", "''", "'0x10'", "'nan'", "9e999", "'777777777777777777777777777777777777777'",
+    "'0X10'", "'0e-9223372036854775808'", "'1e-99999999999999999999'",
   ])
   func `a value that is no exact decimal is an error`(expression: String) throws {
     struct Price: Decodable { var price: Decimal }

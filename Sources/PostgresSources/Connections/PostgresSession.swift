@@ -267,7 +267,7 @@ final class PostgresSession: @unchecked Sendable {
     await rollBack()
     // The encoding that a pooler has for its own connections can be another one.
     let script = """
-      SET SESSION AUTHORIZATION DEFAULT; RESET ALL; SET client_encoding = 'UTF8'; CLOSE ALL;
+      SET SESSION AUTHORIZATION DEFAULT; RESET ROLE; RESET ALL; SET client_encoding = 'UTF8'; CLOSE ALL;
       DEALLOCATE ALL; UNLISTEN *; SELECT pg_catalog.pg_advisory_unlock_all();
       DISCARD PLANS; DISCARD TEMP; DISCARD SEQUENCES
       """

@@ -215,7 +215,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     } catch {
       result = .failure(error)
     }
-    source()?.finish(result, since: start, counts)
+    source()?.finish(request, result, since: start, counts)
   }
 
   private func begin(
@@ -233,6 +233,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
   }
 
   private func finish(
+    _ request: ReadRequest,
     _ result: Result<SourceFeed<Element>.Contents, LiveQueryError<PostgresError>>,
     since start: ContinuousClock.Instant,
     _ counts: (looks: Int, all: Int, keyed: Int)
@@ -270,7 +271,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
       state.isBurst = false
       state.isOffline = isOffline
       // The changes of a read that is repeated stay unread.
-      if retryInterval != nil { state.request = max(state.request, .reconnection) }
+      if retryInterval != nil { state.request = max(state.request, request, .reconnection) }
       return state.number
     }
     if let number { pool.monitor.setIsRecorded(tables?.isEmpty == false, of: number) }
