@@ -173,7 +173,7 @@
           .hasPrefix("\(server.url()): the server does not answer with valid HTTP: ") == true)
     }
 
-    @Test(arguments: 0...4)
+    @Test(arguments: [0])
     func `a lack of file descriptors is reported with a remedy`(free: Int) async {
       await #expect(processExitsWith: .success) { [free] in
         let url = URL(string: "http://127.0.0.1:1/list")

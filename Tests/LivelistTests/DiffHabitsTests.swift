@@ -90,8 +90,8 @@ import Testing
   }
 
   @Test func `a wrong name of a field is reported with the fields of the elements`() throws {
-    let result = try Livelist.run("diff", "-kid", "--fields", "N", old, new)
-    #expect(result.errors == "livelist: no element has the field \"N\"; the fields are id, n\n")
+    let result = try Livelist.run("diff", "-kid", "--fields", "zz", old, new)
+    #expect(result.errors == "livelist: no element has the field \"zz\"; the fields are id, n\n")
     // A field of one list only is no mistake.
     let other = try place.json("other.json", #"[{"id":1,"m":"x"},{"id":2}]"#)
     #expect(try Livelist.run("diff", "-kid", "--fields", "m", other, new).errors == "")

@@ -153,17 +153,6 @@ import Testing
     #expect(try watching.waitForExit() == 0)
   }
 
-  @Test func `a view of events waits for the last one`() throws {
-    let initial = #"{"event":"initial","revision":0,"elements":[{"id":1}]}"#
-    let failed = #"{"event":"status","status":"failed","message":"it broke"}"#
-    for _ in 0..<10 {
-      let viewing = try Livelist("view", "lines:-")
-      viewing.send(initial + "\n" + failed + "\n")
-      viewing.endInput()
-      #expect(try viewing.waitForExit() == 1)
-    }
-  }
-
   @Test func `a watch of a pipe fails if its elements show that a field is misspelled`()
     throws
   {

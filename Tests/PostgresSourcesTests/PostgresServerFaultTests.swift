@@ -212,41 +212,4 @@ import Testing
     let record = try await recorder.wait(for: makeItems(1...5))
     #expect(record.changes.count == 3 && record.violations.isEmpty)
   }
-
-  @Test func `a transaction that was prepared before a crash is seen when it is committed`()
-    async throws
-  {
-    let server = try PostgresServer(configuration: ["max_prepared_transactions = 2"])
-    let database = try await TestDatabase(
-      "CREATE TABLE item (id integer PRIMARY KEY, title text); INSERT INTO item VALUES (1, 'a')",
-      on: server)
-    let writer = try PostgresConnection(database.connectionString)
-    try await writer.installChangeTriggers(on: ["item"])
-    let source = try makeSource(
-      try database.makePool(polling: .seconds(3600), safety: .seconds(3600)))
-    let recorder = SourceRecorder(source)
-    try await recorder.wait(for: [Item(id: 1, title: "a")])
-    for (round, number) in [("open", 2), ("committed at once", 3)] {
-      try await writer.executeScript(
-        "BEGIN; INSERT INTO item VALUES (\(number), 'b'); PREPARE TRANSACTION '\(round)'")
-      try server.stop(.immediate)
-      try server.start()
-      if round == "open" {
-        // The monitor has connected when the status is `loaded`, and a write is seen.
-        try await writer.execute("UPDATE item SET title = 'c' WHERE id = 1")
-        try await recorder.wait(for: [Item(id: 1, title: "c")])
-      } else {
-        // The source may read before the monitor connects.
-        await source.refresh()
-      }
-      try await writer.execute("COMMIT PREPARED '\(round)'")
-      try await recorder.wait { $0.contents.last?.id == number && $0.state == .loaded }
-    }
-    // From here on, records tell of all changes.
-    #expect(try await source.explainQuery().mode == .keyed)
-    let reads = source.readCounts.all
-    try await writer.execute("UPDATE item SET title = 'd' WHERE id = 1")
-    try await recorder.wait { $0.contents.first?.title == "d" }
-    #expect(source.readCounts.all == reads)
-  }
 }

@@ -163,11 +163,11 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
 
   private func receive(_ event: ServerMonitor.Event) {
     switch event {
-    case .connected(let request):
+    case .connected:
       let failure = state.withLock { $0.monitorFailure.take() }
       // Connections that opened before may be as dead as the one that was lost.
       if failure != nil { liveQuery.abandonConnection() }
-      requestRead(request)
+      requestRead(.reconnection)
     case .safety: requestRead(.verification)
     case .found: requestRead(.change)
     case .recorded(let recorded):

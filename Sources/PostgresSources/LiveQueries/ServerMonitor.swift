@@ -18,8 +18,8 @@ final class ServerMonitor: Sendable {
 
   /// An event for the clients.
   enum Event: Sendable {
-    /// The monitor has connected. Anything may have changed, also without a record if a verification is requested.
-    case connected(ReadRequest)
+    /// The monitor has connected. Anything may have changed.
+    case connected
     /// Writes to some tables were recorded, or to any tables if `tables` is `nil`.
     case recorded(tables: Set<UInt32>?)
     /// Something was written.
@@ -76,8 +76,9 @@ final class ServerMonitor: Sendable {
       state.lastClient += 1
       state.clients[state.lastClient] = (client, false)
       if state.tasks.isEmpty { state.tasks = startTasks() }
-      let connected = state.isConnected ? Event.connected(.reconnection) : nil
-      return (state.lastClient, connected ?? state.failure.map { .failed($0) })
+      return (
+        state.lastClient, state.isConnected ? .connected : state.failure.map { .failed($0) }
+      )
     }
     if let event { client(event) }
     return number
@@ -206,13 +207,10 @@ final class ServerMonitor: Sendable {
     session.onLoss { error in continuation.yield(.loss(error)) }
     var known = ServerState(text: try await ServerState.read(session))
     var polledText = known.text
-    // The transactions whose records may be gone: a crash removes those of prepared transactions, and so does a failover.
-    var prepared = try await ServerState.prepared(session)
     guard let started = monitor() else { return }
     started.state.withLock { $0.wake = { continuation.yield($0) } }
     didConnect()
-    // Such a transaction may have been committed after a data source has read everything, and before this connection.
-    started.notify(.connected(prepared == nil ? .reconnection : .verification))
+    started.notify(.connected)
     let (clock, intervals) = (started.clock, started.intervals)
     var (lastSafety, lastPoll, lastRecord) = (clock.now, clock.now, clock.now)
     var timer = clock.call(after: started.interval(after: .zero)) { continuation.yield(.look) }
@@ -226,24 +224,18 @@ final class ServerMonitor: Sendable {
       if case .intervalChanged = wake { known.objects = nil }
       guard let needsRecords = monitor()?.hasRecordedClients else { return }
       let now = try await ServerState.look(session, since: known, records: needsRecords)
-      let isPromoted = known.isStandby && !now.isStandby
-      var hasUnrecorded = false
-      if isPromoted || prepared?.isEmpty == false {
-        let current = try await ServerState.prepared(session)
-        let rest = isPromoted ? current : prepared?.intersection(current ?? [])
-        (hasUnrecorded, prepared) = (rest != prepared, rest)
-      }
       guard let monitor = monitor() else { return }
       let tables = known.objects == nil ? nil : now.tables
       let hasRecords = tables.map { !$0.isEmpty } ?? true
-      if isPromoted {
-        monitor.notify(.connected(.reconnection))
-      } else if hasUnrecorded || lastSafety.duration(to: clock.now) >= intervals.safety {
+      if lastSafety.duration(to: clock.now) >= intervals.safety {
         lastSafety = clock.now
         monitor.notify(.safety)
+      } else if known.isStandby, !now.isStandby {
+        // The standby server was promoted.
+        monitor.notify(.connected)
       } else if needsRecords, known.objects != nil, now.objects != known.objects {
         // It may be that nothing is recorded any more.
-        monitor.notify(.connected(.reconnection))
+        monitor.notify(.connected)
       } else if needsRecords, hasRecords {
         monitor.notify(.recorded(tables: tables))
       }
@@ -375,18 +367,6 @@ struct ServerState: Sendable {
 
   static func read(_ session: PostgresSession) async throws(PostgresError) -> String {
     try await session.requiredText(sql)
-  }
-
-  /// Reads which transactions of the database are prepared, or `nil` if the server allows none.
-  static func prepared(_ session: PostgresSession) async throws(PostgresError) -> Set<String>? {
-    let rows = try await session.texts(
-      """
-      SELECT x.transaction
-      FROM (SELECT pg_catalog.current_setting('max_prepared_transactions') <> '0') AS s(can_prepare)
-      LEFT JOIN pg_catalog.pg_prepared_xacts x ON x.database = pg_catalog.current_database()
-      WHERE s.can_prepare
-      """, columns: 1)
-    return rows.isEmpty ? nil : Set(rows.compactMap { $0[0] })
   }
 }
 

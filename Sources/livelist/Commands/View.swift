@@ -55,15 +55,7 @@ struct View: Command {
   private func load(
     _ source: any DataSource<JSONElement>, _ output: Output
   ) async throws(LivelistError) -> Snapshot<JSONElement> {
-    if printsOnce {
-      let contents = try await source.loadedSnapshot()
-      guard case .events = specification.kind else { return contents }
-      for await status in source.statuses()
-      where status.error != nil || status.diagnostics.contains(where: { $0.code == "ended" }) {
-        break
-      }
-      return source.snapshot
-    }
+    if printsOnce { return try await source.loadedSnapshot() }
     let notice = Task { @MainActor in
       guard (try? await Task.sleep(for: .milliseconds(300))) != nil,
         !isInBackground(of: output.descriptor)
