@@ -6,7 +6,7 @@ import TestSupport
 import TestTags
 import Testing
 
-/// Who gets a connection of a pool, and in which state.
+/// Waiting for a connection of a pool, and the state in which it comes.
 @Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(10))) struct PostgresPoolTests {
   private func makePool(_ database: TestDatabase, _ count: Int = 1) throws -> PostgresPool {
     try PostgresPool(database.connectionString, maximumConnections: count)

@@ -7,7 +7,9 @@ extension PostgresRow {
     case secondsSince1970 = "seconds since 1970"
     /// Milliseconds since 1970-01-01 00:00 UTC.
     case millisecondsSince1970 = "milliseconds since 1970"
-    /// Julian days, as `extract(julian FROM …)` returns them.
+    /// Julian days, which begin at noon in UTC.
+    ///
+    /// The numbers of `extract(julian FROM …)` begin at midnight. Subtract 0.5 in the query.
     case julianDays = "Julian days"
   }
 
@@ -20,8 +22,9 @@ extension PostgresRow {
   /// `2026-11-28 12:00:00` or `2026-11-28T12:00:00.000Z`. Without an offset, these are UTC. A `Decimal` is read from a
   /// number or its text.
   ///
-  /// A number outside of the years 1 to 9999 is an error, and so is a floating-point number or `numeric` that looks like Julian days (1721425.5 to
-  /// 5373484.5, which are seconds in January to March 1970). If the dates have another unit, name it:
+  /// A number outside of the years 1 to 9999 is an error, and so is a number that is not an integer and looks like
+  /// Julian days (1721425.5 to 5373484.5, which are seconds in January to March 1970). If the dates have another unit,
+  /// name it:
   ///
   ///     let tasks = try PostgresDataSource<Task>(pool: pool, sql: sql) {
   ///       try $0.decode(dates: .millisecondsSince1970)
