@@ -288,8 +288,9 @@ public protocol ChangeDescribable {
   /// The name of the element, which begins each of its lines, or `nil` if `changeText` is enough.
   var changeLabel: String? { get }
 
-  /// The text of the element, which follows the label if the element is inserted or deleted. It is empty if the element
-  /// has nothing but its label.
+  /// The text of the element, which follows the label if the element is inserted or deleted.
+  ///
+  /// It is empty if the element has nothing but its label.
   var changeText: String { get }
 
   /// Returns the fields that differ from an earlier value.

@@ -15,8 +15,9 @@ public final class SwapHandle: Sendable {
     case unchanged
     /// A later swap replaced this one before it was done. The new source was never visible.
     case superseded
-    /// The swap was canceled, or the container was released, before the swap was done. Or the task that waits for the
-    /// outcome was canceled.
+    /// The swap was canceled, or the container was released, before the swap was done.
+    ///
+    /// This is also the outcome for a task that is canceled while it waits.
     case cancelled
     /// The new source failed, or was missing, before it loaded. The old source stays.
     case failed(SourceError)

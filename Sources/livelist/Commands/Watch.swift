@@ -139,7 +139,10 @@ private struct WatchSession {
       guard container.source === source, !hasCommands || container.refusedChange == nil else {
         return
       }
-      options.selection.reportMistakes(in: container.snapshot)
+      // The other remarks are reported with the first elements.
+      for mistake in options.selection.mistakes(in: container.snapshot) where mistake.isMisspelling {
+        Program.fail(mistake.message)
+      }
       await self.end()
     }
   }
