@@ -103,44 +103,40 @@ private struct RowContainer<Row: SQLRow, Key: CodingKey>: KeyedDecodingContainer
   }
 }
 
-/// Decodes the value of one column: a single value, or the elements of an array or a blob.
+/// Decodes the value of one column, or one of its elements: a single value, or the elements of an array or a blob.
 private struct ColumnDecoder<Row: SQLRow>: Decoder, SingleValueDecodingContainer {
   let row: Row
   let position: Int
   let codingPath: [any CodingKey]
   let dates: DateUnit?
+  /// The element of the column that is decoded, or `nil` for the whole value.
+  var element: Row.Value?
   /// The seconds since 2001, while a `Date` decodes itself.
   var dateSeconds: Double?
   var userInfo: [CodingUserInfoKey: Any] { [:] }
+  private var value: Row.Value { element ?? row[position] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     throw mismatch("type with several properties")
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    guard let elements = row[position].elements else { throw mismatch(Row.Value.listName) }
+    guard let elements = value.elements else { throw mismatch(Row.Value.listName) }
     return ElementsContainer(decoder: self, elements: elements)
   }
 
   func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
-  func decodeNil() -> Bool { row[position].isNull }
-  func decode(_ type: Bool.Type) throws -> Bool { try require(row[position].read(type)) }
-  func decode(_ type: String.Type) throws -> String { try require(row[position].read(type)) }
-  func decode(_ type: Double.Type) throws -> Double {
-    try require(dateSeconds ?? row[position].read(type))
-  }
-  func decode(_ type: Float.Type) throws -> Float { try require(row[position].read(type)) }
+  func decodeNil() -> Bool { value.isNull }
+  func decode(_ type: Bool.Type) throws -> Bool { try require(value.read(type)) }
+  func decode(_ type: String.Type) throws -> String { try require(value.read(type)) }
+  func decode(_ type: Double.Type) throws -> Double { try require(dateSeconds ?? value.read(type)) }
+  func decode(_ type: Float.Type) throws -> Float { try require(value.read(type)) }
   func decode<Number: FixedWidthInteger & Decodable>(_ type: Number.Type) throws -> Number {
-    try require(row[position].read(type))
+    try require(value.read(type))
   }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    try read(row[position], as: type) ?? Value(from: self)
-  }
-
-  /// Reads a value of the column, or one of its elements, if that is not left to the type.
-  func read<Value: Decodable>(_ value: Row.Value, as type: Value.Type) throws -> Value? {
     if let stored = value.readStored(type) { return stored }
     switch FoundationType(type) {
     case .date:
@@ -150,16 +146,15 @@ private struct ColumnDecoder<Row: SQLRow>: Decoder, SingleValueDecodingContainer
       return try Value(from: decoder)
     case .decimal:
       let text = value.numberText ?? value.read(String.self) ?? ""
-      let number = (type as? any (SignedNumeric & ExpressibleByFloatLiteral).Type)
-        .flatMap { decimal(text, as: $0) as? Value }
-      guard let number else { throw mismatch("\(type)") }
-      return number
-    case nil: return nil
+      return try require(
+        (type as? any (SignedNumeric & ExpressibleByFloatLiteral).Type)
+          .flatMap { decimal(text, as: $0) as? Value })
+    case nil: return try Value(from: self)
     }
   }
 
   func mismatch(_ wanted: String) -> Row.Failure {
-    row.mismatchError(at: position, wanted: wanted)
+    row.mismatchError(at: position, wanted: element == nil ? wanted : "array of \(wanted)")
   }
 
   private func require<Value>(_ value: Value?) throws -> Value {
@@ -185,15 +180,7 @@ private struct ElementsContainer<Row: SQLRow>: UnkeyedDecodingContainer {
   }
 
   mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    guard !isAtEnd else {
-      throw DecodingError.valueNotFound(
-        type, .init(codingPath: codingPath, debugDescription: "the array has no more elements"))
-    }
-    guard let value = try decoder.read(elements[currentIndex], as: type) else {
-      throw decoder.mismatch("array of \(type)")
-    }
-    currentIndex += 1
-    return value
+    try next(type) { try $0.decode(type) }
   }
 
   mutating func nestedContainer<Key: CodingKey>(
@@ -203,12 +190,22 @@ private struct ElementsContainer<Row: SQLRow>: UnkeyedDecodingContainer {
   }
 
   mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    guard !isAtEnd, let values = elements[currentIndex].elements else {
-      throw decoder.mismatch("array of arrays")
-    }
-    currentIndex += 1
-    return ElementsContainer(decoder: decoder, elements: values)
+    try next([Row.Value].self) { try $0.unkeyedContainer() }
   }
 
   mutating func superDecoder() throws -> any Decoder { decoder }
+
+  private mutating func next<Value>(
+    _ type: Any.Type, decode: (ColumnDecoder<Row>) throws -> Value
+  ) throws -> Value {
+    guard !isAtEnd else {
+      throw DecodingError.valueNotFound(
+        type, .init(codingPath: codingPath, debugDescription: "the array has no more elements"))
+    }
+    var element = decoder
+    element.element = elements[currentIndex]
+    let value = try decode(element)
+    currentIndex += 1
+    return value
+  }
 }

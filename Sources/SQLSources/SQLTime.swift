@@ -26,13 +26,15 @@ package struct SQLTime: Equatable {
       let month = scanner.number(), scanner.skip("-"), let day = scanner.number()
     else { return nil }
     var time: Int64 = 0
-    if scanner.skip(" ") || scanner.skip("T"), !scanner.isAtBC {
+    let hasSeparator = scanner.skip(" ") || scanner.skip("T")
+    scanner.skipSpaces()
+    if hasSeparator, !scanner.isAtEnd, !scanner.isAtBC {
       guard let hour = scanner.number(), scanner.skip(":"), let minute = scanner.number(),
         let second = scanner.skip(":") ? scanner.number() : 0, hour <= 24, minute < 60, second < 60
       else { return nil }
       time = ((hour * 60 + minute) * 60 + second) * 1_000_000
       if scanner.skip(".") { time += scanner.fraction() }
-      _ = scanner.skip(" ")
+      scanner.skipSpaces()
       let isEast = scanner.skip("+")
       if isEast || scanner.skip("-") {
         guard let hours = scanner.number() else { return nil }
@@ -42,9 +44,9 @@ package struct SQLTime: Equatable {
         let offset = ((hours * 60 + minutes) * 60 + seconds) * 1_000_000
         time -= isEast ? offset : -offset
       } else {
-        _ = scanner.skip("Z")
+        _ = scanner.skip("Z") || scanner.skip("z")
       }
-      _ = scanner.skip(" ")
+      scanner.skipSpaces()
     }
     let year = scanner.isAtBC ? 1 - written : written
     let days = SQLTime.days(year: year, month: month, day: day)
@@ -156,6 +158,8 @@ package struct SQLTime: Equatable {
       position += 1
       return true
     }
+
+    mutating func skipSpaces() { while skip(" ") {} }
 
     var isAtEnd: Bool { position == text.count }
     var isAtBC: Bool { position + 1 < text.count && text[position] == UInt8(ascii: "B") }

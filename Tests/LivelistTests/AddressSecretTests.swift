@@ -24,6 +24,8 @@ import Testing
     ("https://us:s3cret%40host/x", "https://…%40host/x"),
     ("us:s3cret@\u{301}host", "…@\u{301}host"),
     ("host.example/x?token=s3cret", "host.example/x?…"), ("host/x?a=1&token=s3cret", "host/x?…"),
+    ("host/x&token=s3cret", "host/x&…"), ("host/x;id=s3cret", "host/x;…"),
+    ("us:p=s3;cret@host", "…;…"),
     ("host/x?s3cret", "host/x?…"), ("host:80?\u{301}k=s3cret", "host:80?…"),
     ("h/x.db?token=s3cret", "h/x.db?…"), ("app:s3cret@db/shop?SELECT", "…@db/shop?…"),
     ("app:s3cret@db/shop?SELECT 1", "…@db/shop?…"),
@@ -49,6 +51,7 @@ import Testing
     "/srv/a:b@c/x?.log", "../a:b@c.json", "shop.db?SELECT a FROM t WHERE b='x@y' AND c=1",
     "sqlite:a?SELECT '10:30', 'x@y' FROM t WHERE b=1 & 2", "shop.db#a:b@c?d=e", "live:unix:a@b#c",
     "json:a@b", "notes:today.json", "list.json", "host.example/list", "a:b",
+    "a&b;c.json", "./a&b=c.json",
   ])
   func `paths, patterns and SQL are shown as they are`(text: String) {
     #expect(SourceSpecification.redacted(text) == text)
@@ -73,6 +76,7 @@ import Testing
     "https:us:s3cret@host.invalid/x", "http:host.invalid/x?token=s3cret", #"http:\\us:s3cret@h"#,
     "us:s3cret@h/x", "us:s3cret@h/x.json", "us:s3cret@h/*.json", "us:s3cret@h/d.db", "s3cret@h/x",
     "h.example/x?token=s3cret", "h/x?t=s3cret", "h/x.db?t=s3cret", "h/x?t=s3cret.json",
+    "h/x&t=s3cret", "h/x;t=s3cret.json",
     "app:s3cret@db/shop?SELECT", "json:us:s3cret@h/x",
     "jsonl:us:s3cret@h", "sqlite:us:s3cret@h/d.db#t", "live:unix:us:s3cret@h#a",
     "postgres:host=h password=two s3cret", "https:us:p=s3cret@h", "us:p=s3cret@h/x.json",

@@ -65,6 +65,28 @@ import Testing
     }
   }
 
+  @Test func `elements of arrays may be NULL, and are decoded as values of columns are`()
+    async throws
+  {
+    struct Row: Decodable, Equatable {
+      var dates: [Date?]
+      var prices: [Decimal?]
+      var numbers: [[Int?]]
+    }
+    let connection = try await TestDatabase().connection
+    let sql = "SELECT ARRAY[60, NULL] AS dates, ARRAY[9.99, NULL] AS prices, "
+    let rows = try await connection.query(sql + "ARRAY[[1, NULL], [2, 3]] AS numbers") {
+      try $0.decode(Row.self)
+    }
+    let price = try #require(Decimal(string: "9.99"))
+    let dates = [Date(timeIntervalSince1970: 60), nil]
+    #expect(rows == [Row(dates: dates, prices: [price, nil], numbers: [[1, nil], [2, 3]])])
+    let error = await #expect(throws: PostgresError.self) {
+      try await connection.query(sql + "ARRAY[['one']] AS numbers") { try $0.decode(Row.self) }
+    }
+    #expect(error?.description.contains("array of") == true, "\(error!)")
+  }
+
   // MARK: One row in each kind of source
 
   private struct Entry: Differentiable, Equatable, Sendable, Codable {

@@ -58,7 +58,11 @@ extension PostgresValue: SQLValue {
   }
 
   package func readStored<Value>(_ type: Value.Type) -> Value? {
-    (type as? any PostgresValueConvertible.Type)?.init(postgresValue: self) as? Value
+    // A missing value would be cast to an optional type as `nil`.
+    guard let value = (type as? any PostgresValueConvertible.Type)?.init(postgresValue: self) else {
+      return nil
+    }
+    return value as? Value
   }
 
   package var numberText: String? {

@@ -288,7 +288,10 @@ package enum UnixSocket {
     }
 
     // With two null pointers instead of a place for the address.
-    private static func systemAccept(_ from: Int32) -> Int32 { accept4?(from, 0, 0, flags) ?? -1 }
+    private static func systemAccept(_ from: Int32) -> Int32 {
+      errno = ENOSYS
+      return accept4?(from, 0, 0, flags) ?? -1
+    }
 
     private static func systemSend(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
       send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))

@@ -50,7 +50,11 @@ extension SQLiteValue: SQLValue {
   }
 
   package func readStored<Value>(_ type: Value.Type) -> Value? {
-    (type as? any SQLiteValueConvertible.Type)?.init(sqliteValue: self) as? Value
+    // A missing value would be cast to an optional type as `nil`.
+    guard let value = (type as? any SQLiteValueConvertible.Type)?.init(sqliteValue: self) else {
+      return nil
+    }
+    return value as? Value
   }
 
   package var numberText: String? {

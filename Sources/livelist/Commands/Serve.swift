@@ -18,7 +18,7 @@ struct Serve: Command {
     for word in words.operands {
       // A source without a name may contain the sign, too, and may begin with a password.
       guard let parts = word.split(at: "="), !parts.before.isEmpty, parts.before != "password",
-        !parts.before.description.contains(where: ":?@".contains)
+        !parts.before.description.contains(#/[:?@]|\/.*[&;]/#)
       else {
         let shown = SourceSpecification.redacted(word.description)
         throw .usage("\"\(shown)\" is not NAME=SOURCE; use \(CommandName.serve.usage)")

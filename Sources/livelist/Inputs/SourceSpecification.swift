@@ -161,7 +161,7 @@ private struct AddressText {
     func first(_ marks: String) -> String.Index {
       rest.unicodeScalars.firstIndex(where: marks.unicodeScalars.contains) ?? rest.endIndex
     }
-    let mark = first(isAddress ? "?#&" : "?#")
+    let mark = first(isAddress || first("=") != rest.endIndex ? "?#&;" : "?#")
     let (path, place) = (ByteString(String(rest)), ByteString(String(rest[..<mark])))
     let isPath =
       !isAddress
