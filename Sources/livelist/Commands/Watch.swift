@@ -140,7 +140,8 @@ private struct WatchSession {
         return
       }
       // The other remarks are reported with the first elements.
-      for mistake in options.selection.mistakes(in: container.snapshot) where mistake.isMisspelling {
+      for mistake in options.selection.mistakes(in: container.snapshot) where mistake.isMisspelling
+      {
         Program.fail(mistake.message)
       }
       await self.end()
