@@ -11,8 +11,20 @@ let settings: [SwiftSetting] =
   + (Context.environment["SWAPPABLE_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
   + (Context.environment["SWAPPABLE_SCHEDULES"] == nil ? [] : [.define("SWAPPABLE_SCHEDULES")])
 
-func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+/// A folder of `Sources`, and of `Tests`. A module imports modules of its own floor and of those below.
+enum Floor: String {
+  case tool = "Tool"
+  case testing = "Testing"
+  case synchronization = "Synchronization"
+  case views = "Views"
+  case origins = "Origins"
+  case core = "Core"
+}
+
+func module(_ name: String, on floor: Floor, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: "Sources/\(floor.rawValue)/\(name)",
+    swiftSettings: settings)
 }
 
 /// A page of the tour: the same source is a page in Xcode and a program.
@@ -24,8 +36,12 @@ func page(_ name: String, _ others: Target.Dependency...) -> Target {
     swiftSettings: settings + [.defaultIsolation(MainActor.self)])
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies + ["TestTags"], swiftSettings: settings)
+func tests(
+  _ name: String, on floor: Floor? = nil, _ dependencies: [Target.Dependency]
+) -> Target {
+  .testTarget(
+    name: name, dependencies: dependencies + ["TestTags"],
+    path: "Tests/" + (floor.map { $0.rawValue + "/" } ?? "") + name, swiftSettings: settings)
 }
 
 let package = Package(
@@ -44,78 +60,81 @@ let package = Package(
     .executable(name: "livelist", targets: ["livelist"]),
   ],
   targets: [
-    // The framework. A module imports only modules above it.
-    module("SwappablePrimitives"),
-    module("ReactiveSignals", ["SwappablePrimitives"]),
-    module("Diffing", ["SwappablePrimitives"]),
-    module("ChangeDescriptions", ["Diffing"]),
-    module("FileWatching", ["SwappablePrimitives"]),
+    // The framework. `.ci/floors` checks the imports.
+    module("SwappablePrimitives", on: .core),
+    module("ReactiveSignals", on: .core, ["SwappablePrimitives"]),
+    module("Diffing", on: .core, ["SwappablePrimitives"]),
+    module("ChangeDescriptions", on: .core, ["Diffing"]),
+    module("FileWatching", on: .origins, ["SwappablePrimitives"]),
     .systemLibrary(
-      name: "SwappableSQLite3", pkgConfig: "sqlite3",
+      name: "SwappableSQLite3", path: "Sources/Origins/SwappableSQLite3", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
     module(
-      "ObservableCollections",
+      "ObservableCollections", on: .core,
       ["SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions"]),
     // What only Apple systems have.
     module(
-      "AppleSupport",
+      "AppleSupport", on: .views,
       ["SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections"]),
     module(
-      "SwappableSources",
+      "SwappableSources", on: .core,
       ["SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections"]),
     module(
-      "FileSources",
+      "FileSources", on: .origins,
       [
         "SwappablePrimitives", "Diffing", "ChangeDescriptions", "ObservableCollections",
         "FileWatching",
       ]),
     // What is the same for all databases.
-    module("SQLSources", ["SwappablePrimitives", "Diffing", "ObservableCollections"]),
     module(
-      "SQLiteSources",
+      "SQLSources", on: .origins, ["SwappablePrimitives", "Diffing", "ObservableCollections"]),
+    module(
+      "SQLiteSources", on: .origins,
       [
         "SwappablePrimitives", "Diffing", "ObservableCollections", "SQLSources", "FileWatching",
         "SwappableSQLite3",
       ]),
     // libpq is loaded at run time: neither the build nor users of other modules need it.
     module(
-      "PostgresSources",
+      "PostgresSources", on: .origins,
       ["SwappablePrimitives", "Diffing", "ObservableCollections", "SQLSources"]),
     module(
-      "RemoteSources",
+      "RemoteSources", on: .origins,
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections", "FileSources",
       ]),
     // On Linux, libcurl is loaded at run time.
-    module("HTTPSources", ["SwappablePrimitives", "RemoteSources"]),
+    module("HTTPSources", on: .origins, ["SwappablePrimitives", "RemoteSources"]),
     module(
-      "Synchronizers",
+      "Synchronizers", on: .synchronization,
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions",
         "ObservableCollections",
       ]),
     module(
-      "SynchronizerStores",
+      "SynchronizerStores", on: .synchronization,
       [
         "SwappablePrimitives", "Diffing", "ObservableCollections", "Synchronizers", "SQLiteSources",
       ]),
     module(
-      "ListViews", ["SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections"]),
-    module(
-      "TerminalViews",
+      "ListViews", on: .views,
       ["SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections"]),
     module(
-      "DataSourceTesting",
+      "TerminalViews", on: .views,
+      ["SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections"]),
+    module(
+      "DataSourceTesting", on: .testing,
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions",
         "ObservableCollections", "SwappableSources", "ListViews",
       ]),
-    module(
-      "Swappable",
-      [
+    .target(
+      name: "Swappable",
+      dependencies: [
         "ReactiveSignals", "Diffing", "ChangeDescriptions", "ObservableCollections", "AppleSupport",
         "SwappableSources", "FileSources", "ListViews",
-      ]),
+      ],
+      swiftSettings: settings),
 
     // Programs.
     .executableTarget(
@@ -126,7 +145,7 @@ let package = Package(
         "SQLiteSources", "PostgresSources", "RemoteSources", "HTTPSources", "Synchronizers",
         "TerminalViews",
       ],
-      swiftSettings: settings),
+      path: "Sources/Tool/livelist", swiftSettings: settings),
     .target(
       name: "DemoSupport", dependencies: ["TerminalViews"], path: "Playgrounds/DemoSupport",
       swiftSettings: settings),
@@ -171,10 +190,10 @@ let package = Package(
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "RemoteSources", "DataSourceTesting",
       ],
-      path: "Tests/TestSupport", swiftSettings: settings),
+      path: "Tests/Support/TestSupport", swiftSettings: settings),
     // Apart from `TestSupport`, which programs use that have no tests.
     .target(
-      name: "TestTags", dependencies: ["DataSourceTesting"], path: "Tests/TestTags",
+      name: "TestTags", dependencies: ["DataSourceTesting"], path: "Tests/Support/TestTags",
       swiftSettings: settings),
     .executableTarget(
       name: "TestHelper",
@@ -183,97 +202,101 @@ let package = Package(
         "PostgresSources", "Synchronizers", "SynchronizerStores", "TerminalViews",
         "DataSourceTesting",
       ],
-      path: "Tests/TestHelper", swiftSettings: settings),
-    tests("SwappablePrimitivesTests", ["SwappablePrimitives", "DataSourceTesting", "TestSupport"]),
+      path: "Tests/Support/TestHelper", swiftSettings: settings),
     tests(
-      "ReactiveSignalsTests",
+      "SwappablePrimitivesTests", on: .core,
+      ["SwappablePrimitives", "DataSourceTesting", "TestSupport"]),
+    tests(
+      "ReactiveSignalsTests", on: .core,
       ["SwappablePrimitives", "ReactiveSignals", "DataSourceTesting", "TestSupport"]),
-    tests("DiffingTests", ["Diffing", "ChangeDescriptions", "DataSourceTesting", "TestSupport"]),
     tests(
-      "ObservableCollectionsTests",
+      "DiffingTests", on: .core,
+      ["Diffing", "ChangeDescriptions", "DataSourceTesting", "TestSupport"]),
+    tests(
+      "ObservableCollectionsTests", on: .core,
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions",
         "ObservableCollections", "DataSourceTesting", "TestSupport",
       ]),
     tests(
-      "AppleSupportTests",
+      "AppleSupportTests", on: .views,
       [
         "SwappablePrimitives", "ReactiveSignals", "ObservableCollections", "AppleSupport",
         "TestSupport",
       ]),
     tests(
-      "SwappableSourcesTests",
+      "SwappableSourcesTests", on: .core,
       [
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources",
         "DataSourceTesting", "TestSupport",
       ]),
     tests(
-      "DataSourceTestingTests",
+      "DataSourceTestingTests", on: .testing,
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "DataSourceTesting", "TestSupport",
       ]),
     tests(
-      "FileWatchingTests",
+      "FileWatchingTests", on: .origins,
       [
         "SwappablePrimitives", "ReactiveSignals", "FileWatching", "DataSourceTesting",
         "TestSupport",
       ]),
     tests(
-      "FileSourcesTests",
+      "FileSourcesTests", on: .origins,
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ChangeDescriptions",
         "ObservableCollections", "SwappableSources", "FileWatching", "FileSources",
         "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
-      "SQLiteSourcesTests",
+      "SQLiteSourcesTests", on: .origins,
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "FileWatching", "FileSources", "SQLSources", "SQLiteSources",
         "DataSourceTesting", "SwappableSQLite3", "TestHelper", "TestSupport",
       ]),
     tests(
-      "PostgresSourcesTests",
+      "PostgresSourcesTests", on: .origins,
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "FileSources", "SQLSources", "SQLiteSources", "PostgresSources",
         "RemoteSources", "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
-      "RemoteSourcesTests",
+      "RemoteSourcesTests", on: .origins,
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "FileSources", "RemoteSources", "DataSourceTesting", "TestSupport",
       ]),
     tests(
-      "HTTPSourcesTests",
+      "HTTPSourcesTests", on: .origins,
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "FileSources", "RemoteSources", "HTTPSources", "TerminalViews",
         "DataSourceTesting", "TestSupport",
       ]),
     tests(
-      "SynchronizersTests",
+      "SynchronizersTests", on: .synchronization,
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "ListViews", "Synchronizers", "DataSourceTesting", "TestSupport",
       ]),
     tests(
-      "SynchronizerStoresTests",
+      "SynchronizerStoresTests", on: .synchronization,
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "FileSources", "SQLiteSources", "Synchronizers", "SynchronizerStores",
         "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
-      "ListViewsTests",
+      "ListViewsTests", on: .views,
       [
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "ListViews",
         "DataSourceTesting", "TestSupport",
       ]),
     tests(
-      "TerminalViewsTests",
+      "TerminalViewsTests", on: .views,
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "TerminalViews", "DataSourceTesting", "TestHelper", "TestSupport",
@@ -286,7 +309,7 @@ let package = Package(
         "SynchronizerStores", "TerminalViews", "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
-      "LivelistTests",
+      "LivelistTests", on: .tool,
       [
         "livelist", "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "FileSources", "PostgresSources", "RemoteSources", "TerminalViews",

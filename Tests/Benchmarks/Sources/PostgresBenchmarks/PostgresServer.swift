@@ -1,1 +1,1 @@
-../../../TestSupport/PostgresServer.swift
+../../../Support/TestSupport/PostgresServer.swift
