@@ -22,6 +22,10 @@ let package = Package(
   ],
   targets: [
     .executableTarget(
+      name: "AllocationCounts",
+      dependencies: ["AllocationMeter", .product(name: "Swappable", package: "Swappable")],
+      swiftSettings: settings),
+    .executableTarget(
       name: "EngineBenchmarks",
       dependencies: ["Measuring", .product(name: "Swappable", package: "Swappable")]),
     .executableTarget(

@@ -14,13 +14,16 @@ public import SwappablePrimitives
 // The way of an edit: `edit` enters the gate and edits a new draft; `prepare` closes the draft and computes its net
 // change; `Node.commit` queues the change in the domain; after the gate is left, `Domain.deliver` runs a pass.
 public final class ArrayDataSource<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: `openDraft`, `index`, `prepared` and `preparedDraft` are accessed only by the thread inside `gate`.
-  // Access to the first two is not checked for exclusivity at run time: they are read and written whole, and a
+  // Sendable: `openDraft`, `closedDraft`, `index`, `prepared` and `preparedDraft` are accessed only by the thread inside
+  // `gate`. Access to the first three is not checked for exclusivity at run time: they are read and written whole, and a
   // draft that one of them releases is held by its caller.
 
   public let collection: LiveCollection<Element>
   @usableFromInline let gate = RecursiveGate()
   @exclusivity(unchecked) @usableFromInline var openDraft: CollectionDraft<Element>?
+  /// The draft of the last commit, which has the committed contents. The next edit uses it again, unless somebody has
+  /// kept it.
+  @exclusivity(unchecked) @usableFromInline var closedDraft: CollectionDraft<Element>?
   /// The index of identities, while no draft is open.
   @exclusivity(unchecked) @usableFromInline var index: IdentityIndex<Element>?
   /// The net change of a transaction over several roots, between its preparation and its commit.
@@ -150,7 +153,7 @@ public final class ArrayDataSource<Element: Differentiable & Sendable>: @uncheck
     canFail: Bool, _ thread: ThreadID, _ context: ThreadContext,
     _ body: (CollectionDraft<Element>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    let draft = CollectionDraft(collection.current.state.snapshot)
+    let draft = makeDraft()
     (draft.index, index) = (index, nil)
     openDraft = draft
     if let transaction = context.transaction {
@@ -179,6 +182,20 @@ public final class ArrayDataSource<Element: Differentiable & Sendable>: @uncheck
     return result
   }
 
+  /// Returns an open draft with the committed contents.
+  @inlinable
+  func makeDraft() -> CollectionDraft<Element> {
+    let contents = collection.current.state.snapshot
+    let isFree = isKnownUniquelyReferenced(&closedDraft)
+    // Releasing other contents may run code that edits this collection.
+    guard isFree, let draft = closedDraft, draft.working.isIdentical(to: contents.storage) else {
+      return CollectionDraft(contents)
+    }
+    closedDraft = nil
+    draft.reopen(with: contents)
+    return draft
+  }
+
   @inlinable
   func run<Result, Failure: Error>(
     _ body: (CollectionDraft<Element>) throws(Failure) -> Result,
@@ -203,6 +220,7 @@ extension ArrayDataSource {
     let state = collection.current.state
     let changeset = draft.outcome()
     draft.close()
+    if changeset != nil { closedDraft = draft }
     index = draft.index?.isStale == false ? draft.index : nil
     if let status = draft.newStatus {
       if let error = status.error { collection.record(error) }

@@ -45,7 +45,7 @@ extension CollectionDraft {
     set {
       checkOpen()
       checkElement(at: index)
-      apply(Changeset(updates: [.init(from: index, to: index)]), updated: [newValue])
+      apply(valid: Changeset(updates: [.init(from: index, to: index)])) { _ in newValue }
     }
     _modify {
       checkOpen()
@@ -239,7 +239,6 @@ extension CollectionDraft {
   @inlinable
   public func apply(_ changeset: Changeset, element: (_ offset: Int) -> Element) {
     check(changeset)
-    let inserted = changeset.insertions.map(element)
-    apply(changeset, inserted: inserted, updated: changeset.updates.map { element($0.to) })
+    apply(valid: changeset, element: element)
   }
 }

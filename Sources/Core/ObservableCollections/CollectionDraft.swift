@@ -26,6 +26,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   }
   /// A Boolean value that indicates whether the contents are good, whatever the new status.
   @exclusivity(unchecked) @usableFromInline package var hasLoaded = false
+  /// The arrays of the previous edit, which are empty. With them, a small edit allocates no others.
+  @exclusivity(unchecked) @usableFromInline var spareElements = EditedElements<Element>()
   /// A Boolean value that indicates whether the status was set. The operator's node resets it.
   @exclusivity(unchecked) @usableFromInline var isStatusSet = false
 
@@ -153,29 +155,58 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     _ changeset: Changeset, inserted: [Element] = [], updated: [Element] = []
   ) {
     check(changeset)
+    apply(valid: changeset, inserted: inserted, updated: updated)
+  }
+
+  /// Applies a changeset that fits the current elements, with its elements in arrays. Only debug builds check it.
+  @inlinable
+  package func apply(
+    valid changeset: Changeset, inserted: [Element] = [], updated: [Element] = []
+  ) {
     precondition(
       inserted.count == changeset.insertions.count && updated.count == changeset.updates.count,
       """
       \(inserted.count) inserted and \(updated.count) updated elements do not fit a changeset with \
       \(changeset.insertions.count) insertions and \(changeset.updates.count) updates
       """)
-    var (changeset, updated) = (changeset, updated)
-    var replaced = changeset.updates.map { working[$0.from] }
-    let effective = discardingEdits {
-      updated.indices.filter { !replaced[$0].isSame(as: updated[$0]) }
+    var next = 0
+    apply(valid: changeset) { _ in
+      defer { next += 1 }
+      return next < inserted.count ? inserted[next] : updated[next - inserted.count]
     }
-    if effective.count < updated.count {
-      changeset = Changeset(
-        deletions: changeset.deletions, insertions: changeset.insertions, moves: changeset.moves,
-        updates: effective.map { changeset.updates[$0] })
-      replaced = effective.map { replaced[$0] }
-      updated = effective.map { updated[$0] }
+  }
+
+  /// Applies a changeset that fits the current elements. Only debug builds check it.
+  ///
+  /// - Parameters:
+  ///   - changeset: The changeset.
+  ///   - element: A closure that returns the element at an offset after the change. It is called once for each insertion,
+  ///     and then for each update, before anything is applied.
+  @inlinable
+  package func apply(valid changeset: Changeset, element: (_ offset: Int) -> Element) {
+    checkOpen()
+    assert(changeset.misfit(oldCount: working.count) == nil, "\(changeset) does not fit")
+    // Code of the elements may edit this draft.
+    var elements = EditedElements<Element>()
+    swap(&elements, &spareElements)
+    for offset in changeset.insertions { elements.inserted.append(element(offset)) }
+    for update in changeset.updates {
+      elements.updated.append(element(update.to))
+      elements.replaced.append(working[update.from])
     }
-    if changeset.isEmpty { return }
-    let removed = changeset.deletions.runs.flatMap { working.elements(in: $0) }
-    working.apply(changeset, inserted: inserted, updated: updated)
-    didEdit(
-      changeset, removed: removed, replaced: replaced, inserted: inserted, updated: updated)
+    let kept = discardingEdits { elements.keepEffectiveUpdates() }
+    let changeset = kept.map(changeset.keepingUpdates) ?? changeset
+    if !changeset.isEmpty {
+      for range in changeset.deletions.runs {
+        elements.removed.append(contentsOf: working.elements(in: range))
+      }
+      working.apply(changeset, inserted: elements.inserted, updated: elements.updated)
+      record(changeset, isNormal: changeset.deletions.isEmpty || changeset.insertions.isEmpty)
+      index?.follow(changeset, elements)
+    }
+    // A deinitializer may read this draft.
+    elements.removeAll()
+    swap(&elements, &spareElements)
   }
 
   /// Replaces all elements, whose difference is known.
@@ -201,16 +232,12 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   /// Records an edit that was made, and makes the index of identities follow it.
   ///
-  /// The caller holds the removed and replaced elements until now, because a deinitializer may read this draft.
+  /// The caller holds the removed elements until now, because a deinitializer may read this draft.
   @inlinable
-  func didEdit(
-    _ changeset: Changeset, removed: [Element] = [], replaced: [Element] = [],
-    inserted: [Element] = [], updated: [Element] = []
-  ) {
-    record(changeset, isNormal: changeset.deletions.isEmpty || changeset.insertions.isEmpty)
-    index?.follow(
-      changeset, removed: removed, replaced: replaced, inserted: inserted, updated: updated)
-    withExtendedLifetime((removed, replaced)) {}
+  func didEdit(_ changeset: Changeset, removed: [Element] = [], inserted: [Element] = []) {
+    record(changeset, isNormal: true)
+    index?.follow(changeset, EditedElements(inserted: inserted, removed: removed))
+    withExtendedLifetime(removed) {}
   }
 
   @inlinable
@@ -285,6 +312,13 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     }
     edits = EditRecord()
     withExtendedLifetime(dropped) {}
+  }
+
+  /// Opens a closed draft for edits of other contents.
+  @inlinable
+  func reopen(with contents: Snapshot<Element>) {
+    (base, working) = (contents.storage, contents.storage)
+    (newStatus, hasLoaded, isOpen) = (nil, false, true)
   }
 
   /// The current elements, also after `close()`.

@@ -172,8 +172,7 @@ import Testing
     for number in 0..<3_500 where !index.isStale {
       #expect(index.firstIndex(identifiedBy: number) == 0)
       index.follow(
-        Changeset(deletions: [0]), removed: [TestElement(number)], replaced: [], inserted: [],
-        updated: [])
+        Changeset(deletions: [0]), EditedElements(removed: [TestElement(number)]))
     }
     #expect(index.isStale)
   }

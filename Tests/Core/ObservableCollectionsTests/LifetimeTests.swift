@@ -132,16 +132,29 @@ struct Leftovers {
     binding = nil
   }
 
-  @Test func `a draft is released with its transaction`() {
-    let items = Items([1])
+  @Test func `a list uses its draft again, unless somebody keeps it, and releases it`() {
     var leftovers = Leftovers()
-    items.transaction { draft in
-      leftovers.add(draft)
-      draft.append(2)
-    }
-    withTransaction {
-      items.transaction { leftovers.add($0) }
-      items.append(3)
+    do {
+      let items = Items([1])
+      weak var first: CollectionDraft<TestElement>?
+      items.transaction { draft in
+        first = draft
+        draft.append(2)
+      }
+      var kept: CollectionDraft<TestElement>?
+      items.transaction { draft in
+        #expect(draft === first)
+        draft.append(3)
+        kept = draft
+      }
+      withTransaction {
+        items.transaction { draft in
+          #expect(draft !== kept && Array(draft.snapshot) == [1, 2, 3])
+          leftovers.add(draft)
+        }
+        items.append(4)
+      }
+      #expect(kept.map { Array($0.contents) } == [1, 2, 3])
     }
     #expect(leftovers.count == 0)
   }

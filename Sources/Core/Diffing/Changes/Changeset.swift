@@ -41,28 +41,28 @@ public struct Changeset: Sendable, Hashable {
     }
   }
 
-  // One reference, because a changeset is copied often: once for each operator that passes it on, and once for
-  // each observer.
-  @usableFromInline let parts: Parts
-
   /// The offsets in the old version of deleted elements, ascending.
-  @inlinable
-  public var deletions: [Int] { parts.deletions }
+  public let deletions: [Int]
 
   /// The offsets in the new version of inserted elements, ascending.
-  @inlinable
-  public var insertions: [Int] { parts.insertions }
+  public let insertions: [Int]
 
   /// The moved elements, by ascending offset in the new version.
   ///
   /// The number of moves is minimal. An element that only shifts because of other elements is not a
   /// move.
-  @inlinable
-  public var moves: [Move] { parts.moves }
+  public let moves: [Move]
 
   /// The kept elements whose content differs, moved or not, by ascending offset in the new version.
-  @inlinable
-  public var updates: [Update] { parts.updates }
+  public let updates: [Update]
+
+  /// The number of operations: deletions, insertions, moves and updates.
+  ///
+  /// ```swift
+  /// let animates = Changeset(from: old, to: new).changeCount < 100
+  /// ```
+  // Stored, because each operator and each observer asks.
+  public let changeCount: Int
 
   /// The empty changeset.
   public static let empty = Changeset(uncheckedDeletions: [])
@@ -84,62 +84,41 @@ public struct Changeset: Sendable, Hashable {
     assert(orderViolation == nil, "\(self) is not valid: \(orderViolation ?? "")")
   }
 
-  @usableFromInline
+  @inlinable
   init(
     uncheckedDeletions deletions: [Int], insertions: [Int] = [], moves: [Move] = [],
     updates: [Update] = []
   ) {
-    parts = Parts(deletions, insertions, moves, updates)
-  }
-
-  /// The offsets of a changeset.
-  @usableFromInline
-  final class Parts: Sendable {
-    @usableFromInline let deletions: [Int]
-    @usableFromInline let insertions: [Int]
-    @usableFromInline let moves: [Move]
-    @usableFromInline let updates: [Update]
-    // Known once, because each operator and each observer asks, and access to the arrays would count references.
-    @usableFromInline let count: Int
-    /// The offset of the only operation, if that is an update in place, or -1.
-    @usableFromInline let updatedOffset: Int
-
-    fileprivate init(
-      _ deletions: [Int], _ insertions: [Int], _ moves: [Move], _ updates: [Update]
-    ) {
-      self.deletions = deletions
-      self.insertions = insertions
-      self.moves = moves
-      self.updates = updates
-      count = deletions.count + insertions.count + moves.count + updates.count
-      let isUpdate = count == 1 && updates.count == 1 && updates[0].from == updates[0].to
-      updatedOffset = isUpdate ? updates[0].to : -1
-    }
-  }
-
-  /// Returns a Boolean value that indicates whether two changesets have the same offsets.
-  public static func == (one: Changeset, other: Changeset) -> Bool {
-    one.parts === other.parts
-      || one.deletions == other.deletions && one.insertions == other.insertions
-        && one.moves == other.moves && one.updates == other.updates
-  }
-
-  /// Hashes the offsets.
-  public func hash(into hasher: inout Hasher) {
-    hasher.combine(deletions)
-    hasher.combine(insertions)
-    hasher.combine(moves)
-    hasher.combine(updates)
+    (self.deletions, self.insertions) = (deletions, insertions)
+    (self.moves, self.updates) = (moves, updates)
+    changeCount = deletions.count + insertions.count + moves.count + updates.count
   }
 }
 
 extension Changeset {
   /// A Boolean value that indicates whether nothing has changed.
-  @inlinable public var isEmpty: Bool { parts.count == 0 }
+  @inlinable public var isEmpty: Bool { changeCount == 0 }
 
   /// The offset of the updated element if there is one update and nothing else, otherwise `nil`.
   @inlinable package var updatedOffset: Int? {
-    parts.updatedOffset < 0 ? nil : parts.updatedOffset
+    changeCount == 1 && updates.count == 1 && updates[0].from == updates[0].to
+      ? updates[0].to : nil
+  }
+
+  /// A Boolean value that indicates whether one element is inserted, deleted, moved or updated, or moved and updated.
+  @inlinable package var isOfOneElement: Bool {
+    changeCount == 1
+      || changeCount == 2 && moves.count == 1 && updates.count == 1 && moves[0].to == updates[0].to
+  }
+
+  /// Returns the change with only some of its updates.
+  ///
+  /// - Parameter positions: The positions of these updates.
+  @inlinable
+  package func keepingUpdates(at positions: [Int]) -> Changeset {
+    Changeset(
+      uncheckedDeletions: deletions, insertions: insertions, moves: moves,
+      updates: positions.map { updates[$0] })
   }
 
   /// The number of elements that the collection grows by, which is negative if it shrinks.
@@ -196,13 +175,6 @@ extension Changeset {
     let texts = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
     return texts.isEmpty ? "nothing changed" : texts.joined(separator: ", ")
   }
-
-  /// The number of operations: deletions, insertions, moves and updates.
-  ///
-  /// ```swift
-  /// let animates = Changeset(from: old, to: new).changeCount < 100
-  /// ```
-  @inlinable public var changeCount: Int { parts.count }
 }
 
 extension Changeset {

@@ -85,7 +85,7 @@ struct ChunkOperator<Element: Differentiable & Sendable>: CollectionOperator {
     let change = Changeset(
       deletions: Array(kept..<old), insertions: Array(kept..<new),
       updates: touched.map { .init(from: $0, to: $0) })
-    if !change.isEmpty { output.apply(change) { chunk($0) } }
+    if !change.isEmpty { output.apply(valid: change) { chunk($0) } }
   }
 
   /// The number of chunks of the input.

@@ -59,7 +59,9 @@ struct ConcatenationOperator<Element: Differentiable & Sendable>: CollectionOper
     for part in parts {
       if let change = part.change {
         let (after, offset) = (change.after, start)
-        output.apply(change.changeset.shifted(oldBy: offset, newBy: offset)) { after[$0 - offset] }
+        output.apply(valid: change.changeset.shifted(oldBy: offset, newBy: offset)) {
+          after[$0 - offset]
+        }
       }
       start += part.snapshot.count
     }

@@ -87,7 +87,9 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
       if passed { deletions.append(rank) }
     }
     let moves = changeset.moves.map { (old: passes.find($0.from), to: $0.to) }
-    let updates = changeset.updates.map { (old: passes.find($0.from), to: $0.to) }
+    var updates = changeset.updates.map {
+      (old: passes.find($0.from), to: $0.to, element: Output?.none)
+    }
 
     /// The new elements, each with its offset in the input.
     var arrived: [(offset: Int, element: Output)] = []
@@ -99,30 +101,28 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
       passes.insert(element != nil, at: offset)
       if let element { arrived.append((offset, element)) }
     }
-    var updated: [Output] = []
-    for update in updates {
-      let element = transform(after[update.to])
-      passes.set(element != nil, at: update.to)
-      switch (update.old.isSet, element) {
-      case (true, let element?):
-        updated.append(element)
-      case (false, let element?): arrived.append((update.to, element))
-      case (true, nil): deletions.append(update.old.rank)
-      case (false, nil): break
-      }
+    for position in updates.indices {
+      let (old, offset) = (updates[position].old, updates[position].to)
+      let element = transform(after[offset])
+      passes.set(element != nil, at: offset)
+      if old.isSet, element == nil { deletions.append(old.rank) }
+      if let element, !old.isSet { arrived.append((offset, element)) }
+      if old.isSet { updates[position].element = element }
     }
 
-    arrived.sort { $0.offset < $1.offset }
+    if deletions.count > 1 { deletions.sort() }
+    if arrived.count > 1 { arrived.sort { $0.offset < $1.offset } }
+    let shown = updates.lazy.filter { $0.element != nil }
     let changesetOfOutput = Changeset(
-      deletions: deletions.sorted(), insertions: arrived.map { passes.rank(of: $0.offset) },
+      deletions: deletions, insertions: arrived.map { passes.rank(of: $0.offset) },
       moves: moves.filter { $0.old.isSet && passes[$0.to] }.map {
         Changeset.Move(from: $0.old.rank, to: passes.rank(of: $0.to))
       },
-      updates: updates.filter { $0.old.isSet && passes[$0.to] }.map {
-        Changeset.Update(from: $0.old.rank, to: passes.rank(of: $0.to))
-      })
+      updates: shown.map { Changeset.Update(from: $0.old.rank, to: passes.rank(of: $0.to)) })
+    if changesetOfOutput.isEmpty { return }
     output.apply(
-      changesetOfOutput.withLeastMoves, inserted: arrived.map { $0.element }, updated: updated)
+      valid: changesetOfOutput.withLeastMoves, inserted: arrived.map { $0.element },
+      updated: shown.compactMap { $0.element })
   }
 
   /// Follows a change of so many elements that visiting all of them takes less time.

@@ -40,6 +40,6 @@ struct MapOperator<Input: Differentiable & Sendable, Output: Differentiable & Se
   @inlinable
   func update(_ output: CollectionDraft<Output>) {
     guard let change = input.change else { return }
-    output.apply(change.changeset) { transform(change.after[$0]) }
+    output.apply(valid: change.changeset) { transform(change.after[$0]) }
   }
 }

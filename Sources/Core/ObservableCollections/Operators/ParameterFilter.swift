@@ -130,7 +130,7 @@ struct ParameterFilterOperator<Element: Differentiable & Sendable, Value: Sendab
     }
     filter.passes = BitTree(count: bits.count) { bits[$0] }
     output.apply(
-      Changeset(deletions: deletions, insertions: insertions), inserted: arrived)
+      valid: Changeset(deletions: deletions, insertions: insertions), inserted: arrived)
   }
 
   /// Follows a change of the parameter after which fewer elements may pass.
@@ -158,6 +158,6 @@ struct ParameterFilterOperator<Element: Differentiable & Sendable, Value: Sendab
         filter.passes.set(false, at: filter.passes.select(rank))
       }
     }
-    output.apply(Changeset(deletions: deletions))
+    output.apply(valid: Changeset(deletions: deletions))
   }
 }

@@ -33,6 +33,6 @@ struct ReversalOperator<Element: Differentiable & Sendable>: CollectionOperator 
     guard let change = input.change else { return }
     let after = change.after
     let changeset = change.changeset.mirrored(oldCount: change.before.count, newCount: after.count)
-    output.apply(changeset) { after[after.count - 1 - $0] }
+    output.apply(valid: changeset) { after[after.count - 1 - $0] }
   }
 }

@@ -141,22 +141,21 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: ~Copyabl
 
   // MARK: A few changes
 
-  /// A row that stays, with its offset in the output before the change.
-  @usableFromInline typealias StayingRow = (row: UInt32, rank: Int)
+  /// A row, with its offset in the output before the change.
+  @usableFromInline typealias RankedRow = (row: UInt32, rank: Int)
 
   /// Follows a change.
   @inlinable
   mutating func follow(_ change: CollectionChange<Element>, _ output: CollectionDraft<Element>) {
     let (changeset, after) = (change.changeset, change.after)
-    let deleted = changeset.deletions.map { staying(at: $0) }
-    let moved = changeset.moves.map { staying(at: $0.from) }
-    let updated = changeset.updates.map { staying(at: $0.from) }
+    let deleted = changeset.deletions.map { ranked(at: $0) }
+    var placed = changeset.moves.map { ranked(at: $0.from) }
+    let updated = changeset.updates.map { ranked(at: $0.from) }
 
     // Rows leave their places before any row looks for one. Comparing with a key that has changed, or with a
     // row that is about to move, would lead astray.
     for row in deleted { sorted.remove(row.row) }
-    for row in moved { sorted.remove(row.row) }
-    var placed = moved
+    for row in placed { sorted.remove(row.row) }
     for (position, row) in updated.enumerated() {
       let new = key(after[changeset.updates[position].to])
       if sorted.contains(row.row), !isEquivalent(new, rows[row.row]) {
@@ -171,17 +170,18 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: ~Copyabl
     for row in inserted { place(row) }
     for row in placed { place(row.row) }
 
-    let moves = placed.map { Changeset.Move(from: $0.rank, to: sorted.offset(of: $0.row)) }
-    let updates = updated.map { Changeset.Update(from: $0.rank, to: sorted.offset(of: $0.row)) }
+    var moves = placed.map { Changeset.Move(from: $0.rank, to: sorted.offset(of: $0.row)) }
+    var updates = updated.map { Changeset.Update(from: $0.rank, to: sorted.offset(of: $0.row)) }
+    if moves.count > 1 { moves.sort { $0.to < $1.to } }
+    if updates.count > 1 { updates.sort { $0.to < $1.to } }
     let result = Changeset(
       deletions: deleted.map { $0.rank }.sorted(),
-      insertions: inserted.map { sorted.offset(of: $0) }.sorted(),
-      moves: moves.sorted { $0.to < $1.to }, updates: updates.sorted { $0.to < $1.to })
-    output.apply(result.withLeastMoves) { after[rows.order.offset(of: sorted[$0])] }
+      insertions: inserted.map { sorted.offset(of: $0) }.sorted(), moves: moves, updates: updates)
+    output.apply(valid: result.withLeastMoves) { after[rows.order.offset(of: sorted[$0])] }
   }
 
   @inlinable
-  func staying(at offset: Int) -> StayingRow {
+  func ranked(at offset: Int) -> RankedRow {
     let row = rows.order[offset]
     return (row, sorted.offset(of: row))
   }

@@ -159,6 +159,6 @@ extension CollectionDraft {
     from old: Range<Int>, to new: Range<Int>, of elements: Snapshot<Element>, _ changeset: Changeset
   ) {
     let change = changeset.clipped(from: old, to: new)
-    if !change.isEmpty { apply(change) { elements[new.lowerBound + $0] } }
+    if !change.isEmpty { apply(valid: change) { elements[new.lowerBound + $0] } }
   }
 }

@@ -69,19 +69,14 @@ final class IdentityIndex<Element: Differentiable & Sendable>: @unchecked Sendab
   ///
   /// - Parameters:
   ///   - changeset: The edit.
-  ///   - removed: The elements of its deletions, in their order.
-  ///   - replaced: The old elements of its updates, in their order.
-  ///   - inserted: The elements of its insertions, in their order.
-  ///   - updated: The new elements of its updates, in their order.
+  ///   - elements: Its elements.
   /// - Complexity: O(*k* log *n*) in the *k* operations.
   @usableFromInline
-  func follow(
-    _ changeset: Changeset, removed: [Element], replaced: [Element], inserted: [Element],
-    updated: [Element]
-  ) {
+  func follow(_ changeset: Changeset, _ elements: EditedElements<Element>) {
     use(edits: changeset.changeCount) {
       var moved = Array(repeating: UInt32(0), count: changeset.moves.count)
-      var (leaving, entering) = (removed.reversed().makeIterator(), inserted.makeIterator())
+      var leaving = elements.removed.reversed().makeIterator()
+      var entering = elements.inserted.makeIterator()
       changeset.rearrange { offset, move in
         let row = rows.remove(at: offset)
         if let move {
@@ -98,8 +93,8 @@ final class IdentityIndex<Element: Differentiable & Sendable>: @unchecked Sendab
       }
       for (position, update) in changeset.updates.enumerated() {
         replace(
-          replaced[position].differenceIdentifier, by: updated[position].differenceIdentifier,
-          at: update.to)
+          elements.replaced[position].differenceIdentifier,
+          by: elements.updated[position].differenceIdentifier, at: update.to)
       }
     }
   }
@@ -109,11 +104,12 @@ final class IdentityIndex<Element: Differentiable & Sendable>: @unchecked Sendab
   /// - Complexity: O(*k* log *n*) in the *k* operations.
   @usableFromInline
   func follow(_ changeset: Changeset, from old: Snapshot<Element>, to new: Snapshot<Element>) {
-    follow(
-      changeset, removed: changeset.deletions.map { old[$0] },
-      replaced: changeset.updates.map { old[$0.from] },
+    var elements = EditedElements(
       inserted: changeset.insertions.map { new[$0] },
-      updated: changeset.updates.map { new[$0.to] })
+      updated: changeset.updates.map { new[$0.to] },
+      removed: changeset.deletions.map { old[$0] })
+    elements.replaced = changeset.updates.map { old[$0.from] }
+    follow(changeset, elements)
   }
 
   /// Marks the index as stale, because the list is edited without it.

@@ -15,7 +15,7 @@ extension PersistentArray {
     _ changeset: Changeset, inserted: [Element], updated: [Element],
     limits: NodeLimits = .standard(for: Element.self)
   ) {
-    if changeset.changeCount == 1 {
+    if changeset.isOfOneElement {
       applySingle(changeset, inserted: inserted, updated: updated, limits)
       return
     }
@@ -33,19 +33,19 @@ extension PersistentArray {
     }
   }
 
-  /// Applies a changeset of one operation.
+  /// Applies a changeset that inserts, deletes, moves or updates one element, or moves and updates it.
   @inlinable
   mutating func applySingle(
     _ changeset: Changeset, inserted: [Element], updated: [Element], _ limits: NodeLimits
   ) {
-    if let update = changeset.updates.first {
+    if let move = changeset.moves.first {
+      self.move(from: move.from, to: move.to, as: updated.first, limits: limits)
+    } else if let update = changeset.updates.first {
       _ = exchangeElement(at: update.to, with: updated[0], limits: limits)
     } else if let offset = changeset.insertions.first {
       insert(inserted[0], at: offset, limits: limits)
     } else if let offset = changeset.deletions.first {
       _ = remove(at: offset, limits: limits)
-    } else if let move = changeset.moves.first {
-      self.move(from: move.from, to: move.to, limits: limits)
     }
   }
 

@@ -186,19 +186,26 @@ extension PersistentArray {
   /// - Parameters:
   ///   - source: The offset of the element.
   ///   - destination: The offset of the element after the move.
+  ///   - new: An element to store instead, or `nil`.
+  ///   - limits: The sizes of nodes.
   /// - Complexity: O(log *n*). The first edit of a list that is one long array takes O(*n*).
   @inlinable
   package mutating func move(
-    from source: Int, to destination: Int, limits: NodeLimits = .standard(for: Element.self)
+    from source: Int, to destination: Int, as new: Element? = nil,
+    limits: NodeLimits = .standard(for: Element.self)
   ) {
-    if source == destination { return }
+    if source == destination, new == nil { return }
     if staysFlat(count: count, effort: 1, limits) {
-      return editFlat { $0.insert($0.remove(at: source), at: destination) }
+      return editFlat { elements in
+        let old = elements.remove(at: source)
+        elements.insert(new ?? old, at: destination)
+      }
     }
     checkOffset(source)
     checkOffset(destination)
     editTree(limits) { root in
-      root.insert(root.remove(at: source, Element.self, limits), at: destination, limits)
+      let old = root.remove(at: source, Element.self, limits)
+      root.insert(new ?? old, at: destination, limits)
     }
   }
 

@@ -458,7 +458,8 @@ package final class Node: @unchecked Sendable {
 
   /// A Boolean value that indicates whether a node is derived from this one, under the lock.
   func hasChildren(_ key: Domain.Key) -> Bool {
-    self[key].children?.isEmpty == false || parts?.inUse.isEmpty == false
+    // Not by the key, because that allocates the frame of a coroutine.
+    guarded.children?.isEmpty == false || parts?.inUse.isEmpty == false
   }
 
   /// A Boolean value that indicates whether a node is derived from this one.

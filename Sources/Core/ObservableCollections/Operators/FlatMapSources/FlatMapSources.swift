@@ -231,7 +231,7 @@ final class SourceFlatMap<Parent: Differentiable & Sendable, Child: Differentiab
   ) {
     let position = order.offset(of: row)
     let start = lengths.block(at: position).lowerBound
-    output.apply(changeset.shifted(oldBy: start, newBy: start)) { after[$0 - start] }
+    output.apply(valid: changeset.shifted(oldBy: start, newBy: start)) { after[$0 - start] }
     lengths.setLength(after.count, at: position)
   }
 

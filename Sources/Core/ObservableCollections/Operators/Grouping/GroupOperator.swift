@@ -34,6 +34,9 @@ struct GroupOperator<
   @usableFromInline var groupOfHash: [Int: Group] = [:]
   /// The groups that have edits, or whose first elements have moved.
   @usableFromInline var touched: [Group] = []
+  /// The draft of a previous pass, which is empty. The next group that is edited uses it again.
+  // Only the thread that computes the output uses it.
+  @usableFromInline nonisolated(unsafe) var closedDraft: CollectionDraft<Element>?
 
   @inlinable
   init(
@@ -166,7 +169,8 @@ struct GroupOperator<
   @inlinable
   mutating func draft(of group: Group) -> CollectionDraft<Element> {
     if let draft = group.draft { return draft }
-    let draft = CollectionDraft(group.newest.elements)
+    let draft = closedDraft.take() ?? CollectionDraft(Snapshot())
+    draft.reopen(with: group.newest.elements)
     group.draft = draft
     touch(group)
     return draft
@@ -211,20 +215,27 @@ struct GroupOperator<
   @inlinable
   func updateSections(of groups: [Group], _ output: CollectionDraft<Output>) {
     guard let view, !groups.isEmpty else { return }
-    var replaced = groups.map { (offset: sections.offset(of: $0.number), group: $0) }
-    replaced.sort { $0.offset < $1.offset }
+    var updates = groups.map { group in
+      let offset = sections.offset(of: group.number)
+      return Changeset.Update(from: offset, to: offset)
+    }
+    if updates.count > 1 { updates.sort { $0.to < $1.to } }
     // One edit: combining several takes longer than they do (`PipelineBenchmarks sections change`).
-    output.apply(
-      Changeset(updates: replaced.map { .init(from: $0.offset, to: $0.offset) }),
-      updated: replaced.map { view.element($0.group.newest) })
+    output.apply(valid: Changeset(updates: updates)) {
+      view.element(self.groups[sections[$0]].newest)
+    }
   }
 
   /// Ends the edits of a group, and returns whether the output shows a change.
   @inlinable
-  func endEdits(of group: Group) -> Bool {
+  mutating func endEdits(of group: Group) -> Bool {
     let section = group.newest
-    guard let draft = group.draft.take(), let changeset = draft.outcome() else { return false }
-    let elements = draft.contents
+    guard let draft = group.draft.take() else { return false }
+    let (changeset, elements) = (draft.outcome(), draft.contents)
+    draft.close()
+    draft.reopen(with: Snapshot())
+    closedDraft = draft
+    guard let changeset else { return false }
     group.setNewest(ListSection(SectionVersion(after: section.version, elements, changeset)))
     directory.parts.markChanged(group.followers)
     return view?.showsElements == true || section.elements.count != elements.count
@@ -382,7 +393,7 @@ struct GroupOperator<
 
   /// Replaces the elements of a group by others.
   @inlinable
-  func replaceElements(of group: Group, _ elements: [Element], _ kept: [Origin]?) {
+  mutating func replaceElements(of group: Group, _ elements: [Element], _ kept: [Origin]?) {
     let draft = CollectionDraft(group.newest.elements)
     if let kept {
       draft.replace(with: elements, from: kept)

@@ -144,6 +144,6 @@ struct SectionRowsOperator<Key: Hashable & Sendable, Item: Differentiable & Send
       shift += new.elements.count - old.elements.count
     }
     // One edit: an element that left one section and entered another becomes a move.
-    output.apply(Changeset(concatenating: parts), inserted: inserted, updated: updated)
+    output.apply(valid: Changeset(concatenating: parts), inserted: inserted, updated: updated)
   }
 }

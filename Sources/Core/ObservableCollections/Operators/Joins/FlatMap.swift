@@ -74,7 +74,7 @@ struct FlatMapOperator<Parent: Differentiable & Sendable, Child: Differentiable 
       let difference = Changeset(from: output.working.elements(in: block), to: new)
       if new.count != block.count { lengths.setLength(new.count, at: update.to) }
       output.apply(
-        difference.shifted(oldBy: start, newBy: start),
+        valid: difference.shifted(oldBy: start, newBy: start),
         inserted: difference.insertions.map { new[$0] },
         updated: difference.updates.map { new[$0.to] })
     }

@@ -79,16 +79,16 @@ struct JoinOperator<
       let (element, row) = (after[update.to], leftRows.order[update.to])
       let block = lengths.block(at: update.to)
       if leftRows.keys[row] == key {
-        let pairs = block.map { Pair(left: element, right: output[$0].right) }
-        output.apply(
-          Changeset(updates: block.map { .init(from: $0, to: $0) }), updated: pairs)
+        output.apply(valid: Changeset(updates: block.map { .init(from: $0, to: $0) })) {
+          Pair(left: element, right: output[$0].right)
+        }
       } else {
         leftRows.setKey(of: row, to: key)
         let pairs = pairs(of: element, key, rights)
         if pairs.count != block.count { lengths.setLength(pairs.count, at: update.to) }
         let new = block.lowerBound..<block.lowerBound + pairs.count
         output.apply(
-          Changeset(deletions: Array(block), insertions: Array(new)), inserted: pairs)
+          valid: Changeset(deletions: Array(block), insertions: Array(new)), inserted: pairs)
       }
     }
   }
@@ -149,7 +149,7 @@ struct JoinOperator<
     let isLast = rightRows.count(of: rightRows.entry(of: rightRows.keys[row])) == 1
     if isLast, let missing { return replaceFirst(of: partners, with: missing, output) }
     for partner in partners { lengths.setLength(partner.block.count - 1, at: partner.offset) }
-    output.apply(Changeset(deletions: partners.map { $0.block.lowerBound + index }))
+    output.apply(valid: Changeset(deletions: partners.map { $0.block.lowerBound + index }))
   }
 
   /// Inserts the pairs of a right row, which was inserted before.
@@ -163,7 +163,7 @@ struct JoinOperator<
     let (partners, lefts) = (partners(of: row, minimumLength: index), left.snapshot)
     for partner in partners { lengths.setLength(partner.block.count + 1, at: partner.offset) }
     output.apply(
-      Changeset(insertions: partners.enumerated().map { $0 + $1.block.lowerBound + index }),
+      valid: Changeset(insertions: partners.enumerated().map { $0 + $1.block.lowerBound + index }),
       inserted: partners.map { Pair(left: lefts[$0.offset], right: new) })
   }
 
@@ -174,7 +174,7 @@ struct JoinOperator<
   ) {
     let (starts, lefts) = (partners.map { $0.block.lowerBound }, left.snapshot)
     output.apply(
-      Changeset(deletions: starts, insertions: starts),
+      valid: Changeset(deletions: starts, insertions: starts),
       inserted: partners.map { Pair(left: lefts[$0.offset], right: new) })
   }
 
@@ -186,7 +186,7 @@ struct JoinOperator<
       Changeset.Update(from: $0.block.lowerBound + index, to: $0.block.lowerBound + index)
     }
     output.apply(
-      Changeset(updates: updates),
+      valid: Changeset(updates: updates),
       updated: partners.map { Pair(left: lefts[$0.offset], right: new) })
   }
 
@@ -200,7 +200,7 @@ struct JoinOperator<
     let moves = partners(of: row, minimumLength: max(from, to) + 1).map {
       Changeset.Move(from: $0.block.lowerBound + from, to: $0.block.lowerBound + to)
     }
-    output.apply(Changeset(moves: moves))
+    output.apply(valid: Changeset(moves: moves))
   }
 }
 

@@ -140,7 +140,7 @@ struct ExpiryOperator<Element: Differentiable & Sendable>: ~Copyable, Collection
     } else {
       for row in placed { place(row) }
     }
-    output.apply(changeset) { offset in
+    output.apply(valid: changeset) { offset in
       MarkedElement(after[offset], isShown: shown.contains(rows.order[offset]))
     }
   }
@@ -167,7 +167,7 @@ struct ExpiryOperator<Element: Differentiable & Sendable>: ~Copyable, Collection
       } else {
         for _ in 0..<count { shown.remove(at: 0) }
       }
-      output.apply(Changeset(updates: offsets.map { .init(from: $0, to: $0) })) { offset in
+      output.apply(valid: Changeset(updates: offsets.map { .init(from: $0, to: $0) })) { offset in
         MarkedElement(output[offset].element, isShown: false)
       }
     }

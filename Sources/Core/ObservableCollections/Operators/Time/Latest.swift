@@ -176,7 +176,7 @@ struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Send
     }
     for row in placed { enter(row) }
     let crossing = resize()
-    output.apply(changeset) { Output(after[$0], isShown: isShown(rows.order[$0])) }
+    output.apply(valid: changeset) { Output(after[$0], isShown: isShown(rows.order[$0])) }
     mark(moved + crossing, output)
   }
 

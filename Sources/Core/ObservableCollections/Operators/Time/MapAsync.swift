@@ -150,7 +150,7 @@ private struct AsyncMapOperator<
       let old = output[update.from]
       if isKept, old.isResult { results[update.to] = old.value }
     }
-    output.apply(changeset) { offset in
+    output.apply(valid: changeset) { offset in
       let (element, result) = (after[offset], results[offset])
       return Value(element, result ?? placeholder?(element), isResult: result != nil)
     }
@@ -222,7 +222,7 @@ private struct AsyncMapOperator<
       }
     }
     let updates = values.keys.sorted().map { Changeset.Update(from: $0, to: $0) }
-    output.apply(Changeset(updates: updates)) {
+    output.apply(valid: Changeset(updates: updates)) {
       Value(elements[$0], values[$0], isResult: true)
     }
   }
