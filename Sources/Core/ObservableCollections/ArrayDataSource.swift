@@ -14,8 +14,8 @@ public import SwappablePrimitives
 // The way of an edit: `edit` enters the gate and edits a new draft; `prepare` closes the draft and computes its net
 // change; `Node.commit` queues the change in the domain; after the gate is left, `Domain.deliver` runs a pass.
 public final class ArrayDataSource<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: `openDraft`, `closedDraft`, `index`, `prepared` and `preparedDraft` are accessed only by the thread inside
-  // `gate`. Access to the first three is not checked for exclusivity at run time: they are read and written whole, and a
+  // Sendable: `openDraft`, `closedDraft`, `index`, `places`, `placeOffsets`, `prepared` and `preparedDraft` are accessed only
+  // by the thread inside `gate`. Access to the first five is not checked for exclusivity at run time: they are read and written whole, and a
   // draft that one of them releases is held by its caller.
 
   public let collection: LiveCollection<Element>
@@ -26,6 +26,10 @@ public final class ArrayDataSource<Element: Differentiable & Sendable>: @uncheck
   @exclusivity(unchecked) @usableFromInline var closedDraft: CollectionDraft<Element>?
   /// The index of identities, while no draft is open.
   @exclusivity(unchecked) @usableFromInline var index: IdentityIndex<Element>?
+  /// The places of elements that are being changed, while no draft is open.
+  @exclusivity(unchecked) @usableFromInline var places: [ElementPlace] = []
+  /// The offsets of these places before the edits of the open draft.
+  @exclusivity(unchecked) @usableFromInline var placeOffsets: [Int?] = []
   /// The net change of a transaction over several roots, between its preparation and its commit.
   @usableFromInline var prepared: CollectionUpdate<Element>?
   /// The draft of the same transaction over several roots, which is released after its commit.
@@ -137,16 +141,6 @@ public final class ArrayDataSource<Element: Differentiable & Sendable>: @uncheck
     return collection.snapshot.firstIndex(identifiedBy: identifier)
   }
 
-  /// The contents in the transaction of this thread, or else the committed ones.
-  @inlinable var editedContents: Snapshot<Element> {
-    if gate.isOwned(by: .current) {
-      if let openDraft { return openDraft.snapshot }
-    } else if ThreadContext.current.transaction != nil {
-      return edit { $0.snapshot }
-    }
-    return collection.snapshot
-  }
-
   /// Edits a new draft, after this thread has entered the gate.
   @inlinable
   func performOnNewDraft<Result, Failure: Error>(
@@ -155,6 +149,8 @@ public final class ArrayDataSource<Element: Differentiable & Sendable>: @uncheck
   ) throws(Failure) -> Result {
     let draft = makeDraft()
     (draft.index, index) = (index, nil)
+    placeOffsets = places.map { $0.offset }
+    (draft.places, places) = (places, [])
     openDraft = draft
     if let transaction = context.transaction {
       // The transaction commits or rolls back at its end, and leaves the gate.
@@ -222,6 +218,7 @@ extension ArrayDataSource {
     draft.close()
     if changeset != nil { closedDraft = draft }
     index = draft.index?.isStale == false ? draft.index : nil
+    (places, draft.places) = (draft.places, [])
     if let status = draft.newStatus {
       if let error = status.error { collection.record(error) }
       // A failed source that has elements has loaded before.
@@ -242,6 +239,8 @@ extension ArrayDataSource {
     openDraft = nil
     if let draft {
       draft.close()
+      (places, draft.places) = (draft.places, [])
+      places.restore(placeOffsets)
       // After edits, the next search creates another index.
       if draft.contents.storage.isIdentical(to: collection.current.state.snapshot.storage) {
         index = draft.index

@@ -49,40 +49,30 @@ extension CollectionDraft {
     }
     _modify {
       checkOpen()
-      checkElement(at: index)
-      var access = ElementAccess(snapshot, at: index)
-      defer { write(&access) }
+      var access = beginAccess(at: index)
+      defer { endAccess(access) }
       yield &access.element
     }
   }
 
-  /// Writes an element that was changed in place, unless it is gone. The access is over then.
+  /// Begins to change the element at an offset in place.
   @inlinable
-  func write(_ access: inout ElementAccess<Element>) {
-    let index = access.contents.flatMap { offset(ofElementAt: access.index, in: $0) }
-    // Otherwise, each edit would copy a path of the tree that the previous one has copied.
-    access.contents = nil
-    if let index { self[index] = access.element }
+  func beginAccess(at index: Int) -> ElementAccess<Element> {
+    checkElement(at: index)
+    let place = ElementPlace(index)
+    places.append(place)
+    return ElementAccess(place, working[index])
   }
 
-  /// Returns the offset of an element of earlier contents, or `nil` if it is gone.
-  @usableFromInline
-  func offset(ofElementAt index: Int, in start: Snapshot<Element>) -> Int? {
-    let (now, old) = (snapshot, start[index])
-    if now.storage.isIdentical(to: start.storage) { return index }
-    return discardingEdits {
-      // First, because of `swap(&list[1], &list[0])`.
-      if index < now.count, now[index].isSame(as: old) { return index }
-      let changeset = start.changeset(to: now)
-      let isKept = !changeset.deletions.contains(index)
-      let offset = isKept ? changeset.nearestOffset(to: index, count: start.count) : nil
-      if let offset, now[offset].isSame(as: old) { return offset }
-      // The difference may have paired it with another element of the same identity.
-      if let other = now.firstIndex(where: { $0.isSame(as: old) }) { return other }
-      return offset.flatMap { offset in
-        start.contains { $0.isSame(as: now[offset]) } ? nil : offset
-      }
+  /// Writes an element that was changed in place, unless it is gone.
+  @inlinable
+  func endAccess(_ access: ElementAccess<Element>) {
+    places.removeAll { $0 === access.place }
+    guard let index = access.place.offset else { return }
+    let isSame = discardingEdits {
+      working[index].differenceIdentifier.isSameIdentity(as: access.identifier)
     }
+    if isSame { self[index] = access.element }
   }
 
   /// Appends an element.
@@ -210,16 +200,43 @@ extension CollectionDraft {
   }
 }
 
-/// An element that is changed in place, and the contents from which it was read.
+/// An element that is changed in place.
 @usableFromInline
 struct ElementAccess<Element: Differentiable & Sendable> {
-  @usableFromInline var contents: Snapshot<Element>?
-  @usableFromInline let index: Int
+  @usableFromInline let place: ElementPlace
+  /// The identity of the element that was read.
+  @usableFromInline let identifier: Element.DifferenceIdentifier
   @usableFromInline var element: Element
 
   @inlinable
-  init(_ contents: Snapshot<Element>, at index: Int) {
-    (self.contents, self.index, element) = (contents, index, contents[index])
+  init(_ place: ElementPlace, _ element: Element) {
+    (self.place, self.element) = (place, element)
+    identifier = element.differenceIdentifier
+  }
+}
+
+/// The place of an element that is being changed. It follows the edits of the list.
+@usableFromInline
+final class ElementPlace {
+  /// The offset of the element, or `nil` if it was removed.
+  @usableFromInline var offset: Int?
+
+  @usableFromInline
+  init(_ offset: Int) {
+    self.offset = offset
+  }
+}
+
+extension [ElementPlace] {
+  @usableFromInline
+  func follow(_ changeset: Changeset) {
+    let map = OffsetMap(changeset)
+    for place in self { place.offset = place.offset.flatMap { map[$0] } }
+  }
+
+  @usableFromInline
+  func restore(_ offsets: [Int?]) {
+    for (place, offset) in zip(self, offsets) { place.offset = offset }
   }
 }
 

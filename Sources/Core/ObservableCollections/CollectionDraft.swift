@@ -17,6 +17,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// both deleted and inserted.
   @exclusivity(unchecked) @usableFromInline var isNormal = true
   @exclusivity(unchecked) @usableFromInline var isOpen = true
+  /// The places of elements that are being changed.
+  @exclusivity(unchecked) @usableFromInline var places: [ElementPlace] = []
   /// The index of identities, if elements of a long collection have been looked up.
   @exclusivity(unchecked) @usableFromInline var index: IdentityIndex<Element>?
   /// The status that the transaction sets, or `nil` to keep the status. An operator adds it to that of its inputs, for
@@ -242,6 +244,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   @inlinable
   func record(_ changeset: Changeset, isNormal: Bool) {
+    if !places.isEmpty { places.follow(changeset) }
     self.isNormal = isNormal && edits.isEmpty
     edits.append(changeset)
   }
@@ -269,9 +272,11 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     @usableFromInline let isNormal: Bool
     @usableFromInline let status: SourceStatus?
     @usableFromInline let hasLoaded: Bool
+    @usableFromInline let placeOffsets: [Int?]
 
     @inlinable
     init(_ draft: CollectionDraft) {
+      placeOffsets = draft.places.map { $0.offset }
       (working, edits, isNormal) = (draft.working, draft.edits, draft.isNormal)
       (status, hasLoaded) = (draft.newStatus, draft.hasLoaded)
     }
@@ -292,6 +297,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     if !working.isIdentical(to: savepoint.working) { index?.invalidate() }
     (working, edits, isNormal) = (savepoint.working, savepoint.edits, savepoint.isNormal)
     (newStatus, hasLoaded) = (savepoint.status, savepoint.hasLoaded)
+    places.restore(savepoint.placeOffsets)
     return dropped
   }
 

@@ -173,9 +173,9 @@ extension EditableDataSource {
     get { snapshot[index] }
     set { list.edit { $0[index] = newValue } }
     _modify {
-      var access = ElementAccess(list.editedContents, at: index)
+      var access = list.edit { $0.beginAccess(at: index) }
       // Also if the caller throws an error.
-      defer { list.edit { $0.write(&access) } }
+      defer { list.edit { $0.endAccess(access) } }
       yield &access.element
     }
   }

@@ -81,9 +81,16 @@ func decimal<Number: SignedNumeric & ExpressibleByFloatLiteral>(
     let tenth = (0.1 as? Number.FloatLiteralType).map(Number.init(floatLiteral:))
   else { return nil }
   let fraction = mantissa.split(separator: ".", omittingEmptySubsequences: false).dropFirst()
-  let exponent = written - (fraction.first?.count ?? 0)
-  let digits = mantissa.compactMap(\.wholeNumberValue)
-  guard digits.drop(while: { $0 == 0 }).count <= 38, abs(exponent) < 128 else { return nil }
+  var exponent = written - (fraction.first?.count ?? 0)
+  var digits = mantissa.compactMap(\.wholeNumberValue)
+  while digits.last == 0 {
+    digits.removeLast()
+    exponent += 1
+  }
+  guard digits.isEmpty || abs(exponent) < 128, digits.drop(while: { $0 == 0 }).count <= 38 else {
+    return nil
+  }
+  if digits.isEmpty { return 0 }
   var number = digits.reduce(0 as Number) { $0 * 10 + (Number(exactly: $1) ?? 0) }
   for _ in 0..<abs(exponent) { number *= exponent < 0 ? tenth : 10 }
   return mantissa.hasPrefix("-") ? 0 - number : number

@@ -193,7 +193,7 @@ private struct ElementsContainer<Row: SQLRow>: UnkeyedDecodingContainer {
     try next([Row.Value].self) { try $0.unkeyedContainer() }
   }
 
-  mutating func superDecoder() throws -> any Decoder { decoder }
+  mutating func superDecoder() throws -> any Decoder { try next(Row.Value.self) { $0 } }
 
   private mutating func next<Value>(
     _ type: Any.Type, decode: (ColumnDecoder<Row>) throws -> Value

@@ -41,6 +41,7 @@ package struct SQLTime: Equatable {
         _ = scanner.skip(":")
         let minutes = scanner.number() ?? 0
         let seconds = scanner.skip(":") ? scanner.number() ?? 0 : 0
+        guard hours < 24, minutes < 60, seconds < 60 else { return nil }
         let offset = ((hours * 60 + minutes) * 60 + seconds) * 1_000_000
         time -= isEast ? offset : -offset
       } else {

@@ -265,6 +265,37 @@ import Testing
     #expect(contents([one], at: 0) { list.insert(other, at: 0) } == [other, TestElement(1, 9)])
     #expect(contents([one, other], at: 1) { list.remove(at: 0) } == [TestElement(1, 9)])
     #expect(contents([one, other], at: 0) { list.remove(at: 0) } == [other])
+    let last = TestElement(1, 7)
+    #expect(
+      contents([one], at: 0) {
+        list.insert(other, at: 0)
+        list[1] = last
+      } == [other, TestElement(1, 9)])
+    #expect(
+      contents([one, other], at: 0) {
+        list.remove(at: 0)
+        list[0] = last
+      } == [last])
+    #expect(contents([one, two, one], at: 2) { list.remove(at: 2) } == [one, two])
+    #expect(contents([one, one], at: 0) { list.remove(at: 0) } == [one])
+    #expect(
+      contents([one, two, one], at: 0) { list.move(from: 0, to: 1) }
+        == [two, TestElement(1, 9), one])
+    // Another element has the identity now.
+    #expect(
+      contents([one], at: 0) {
+        list[0] = two
+        list.append(last)
+      } == [two, last])
+    // Edits that are rolled back do not count.
+    #expect(
+      contents([one, two], at: 1) {
+        try? list.transaction { draft in
+          draft.remove(at: 1)
+          draft.insert(other, at: 0)
+          throw Refusal()
+        }
+      } == [one, TestElement(2, 9)])
     list.replace(with: [one, two])
     swap(&list[1], &list[0])
     #expect(Array(list.snapshot) == [two, one])

@@ -12,7 +12,7 @@ enum DateCoding {
     if abs(whole) < wholeLimit, Self.date(whole: whole) == date {
       return try container.encode(Int64(whole))
     }
-    guard let milliseconds = milliseconds(of: date) else {
+    guard let milliseconds = milliseconds(of: date), !milliseconds.isNaN else {
       let problem = "a date \(date.timeIntervalSince1970) seconds after 1970 is no number of JSON"
       throw EncodingError.invalidValue(
         date, .init(codingPath: encoder.codingPath, debugDescription: problem))
@@ -45,7 +45,7 @@ enum DateCoding {
 
   /// Returns a number of milliseconds since 1970 whose seconds `date(seconds:)` turns into an equal date.
   ///
-  /// A date within 10⁻¹⁸ seconds of 2001 can need more digits than a `Decimal` has. It is rounded.
+  /// A date within 10⁻¹³ seconds of 2001 can need more digits than a `Decimal` has. It is rounded.
   private static func milliseconds(of date: Date) -> Decimal? {
     let (since1970, since2001) = (date.timeIntervalSince1970, date.timeIntervalSinceReferenceDate)
     guard let seconds = decimal(since1970) else { return nil }
