@@ -6,7 +6,7 @@ import SwappablePrimitives
 package struct AddedRow: Sendable {
   package var row: ResultIndex.Row
   /// The number of the row among the values that were read.
-  package var number: Int
+  var number: Int
 
   package init(row: ResultIndex.Row, number: Int) {
     (self.row, self.number) = (row, number)

@@ -4,7 +4,7 @@ package struct ResultIndex: Sendable {
     /// The primary key.
     package var identity: SortKey
     /// The values that order the row. The identity orders rows with equal values.
-    package var order: SortKey
+    var order: SortKey
     package var fingerprint: RowFingerprint
 
     package init(identity: SortKey, order: SortKey, fingerprint: RowFingerprint) {

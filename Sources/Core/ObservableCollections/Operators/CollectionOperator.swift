@@ -233,7 +233,7 @@ extension [StatusInput] {
 final class OperatorKernel<Operator: CollectionOperator & ~Copyable>: NodeCreator {
   @usableFromInline typealias Output = Operator.Output
 
-  package static var name: String { String(describing: Operator.self) }
+  static var name: String { String(describing: Operator.self) }
 
   @usableFromInline let inputs: [NodeInput]
   @usableFromInline let collections: [StatusInput]

@@ -89,7 +89,7 @@ public final class SignalInput<Value: Sendable>: SignalSource {
     self.init(pauseHook: nil)
   }
 
-  package init(pauseHook: PauseHook?) {
+  init(pauseHook: PauseHook?) {
     signal = Signal(
       Node(domain: Domain(pauseHook: pauseHook), state: nil, remembers: false))
   }

@@ -37,7 +37,7 @@ extension Node {
   }
 
   /// Observes the values. A signal with a memory delivers its latest value first. Nothing is started.
-  package func observe<Value: Sendable>(
+  func observe<Value: Sendable>(
     on scheduler: Scheduler, policy: DeliveryPolicy, keeping kept: AnyObject,
     _ handler: @escaping @Sendable (Value) -> Void, onCompletion: (@Sendable () -> Void)? = nil
   ) -> Disposable {

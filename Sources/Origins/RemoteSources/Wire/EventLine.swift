@@ -88,7 +88,7 @@ package enum EventLine {
   }
 
   /// Appends a status, with its message if it has one.
-  package static func append(_ status: SourceStatus, to line: inout LineBuffer) {
+  static func append(_ status: SourceStatus, to line: inout LineBuffer) {
     append(state: status.state.name, message: status.error?.message, to: &line)
   }
 
@@ -212,7 +212,7 @@ package struct LineBuffer {
     bytes.append(contentsOf: text.utf8)
   }
 
-  package mutating func append(_ number: Int) {
+  mutating func append(_ number: Int) {
     append(String(number))
   }
 

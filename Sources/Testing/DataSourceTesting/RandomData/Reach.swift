@@ -43,12 +43,12 @@ package final class Reach: Sendable {
   @TaskLocal package static var current: Reach?
 
   /// The names of the four kinds of operations.
-  package static let kinds = ["deletion", "insertion", "update", "move"]
+  static let kinds = ["deletion", "insertion", "update", "move"]
 
   private let counts: Locked<[String: Int]>
 
   /// Creates a counter of some cases.
-  package convenience init(_ cases: Cases...) { self.init(cases) }
+  convenience init(_ cases: Cases...) { self.init(cases) }
 
   /// Creates a counter of some cases.
   package init(_ cases: [Cases]) {
@@ -98,7 +98,7 @@ extension Reach {
     }
 
     /// Adds other operations.
-    package mutating func add(_ other: Operations) {
+    mutating func add(_ other: Operations) {
       for index in counts.indices { counts[index] += other.counts[index] }
     }
   }
@@ -172,7 +172,7 @@ struct EditorReach {
 /// A random test that never reached one of its cases, or reached it too seldom.
 package struct ReachError: Error, CustomStringConvertible {
   /// The cases that were reached too seldom.
-  package let missing: [String]
+  let missing: [String]
   package let description: String
 
   fileprivate init(_ counts: [String: Int], least: Int) {
