@@ -6,7 +6,7 @@ public import SwappablePrimitives
 @usableFromInline
 package struct SortedChunks<Entry: Sendable>: Sendable {
   // Inlinable, and its types usable from inline: only then, other modules specialize the searches and edits
-  // (`DatabaseBenchmarks`: a first load takes 52 instead of 90 ms).
+  // (`DatabaseBenchmarks`, the first load).
 
   @usableFromInline
   package struct Position: Sendable {

@@ -156,8 +156,8 @@ extension RandomAccessCollection where Element: FixedWidthInteger, Index == Int 
   ///
   /// The search uses arithmetic without branches, because the result of each step is unpredictable,
   /// and a mispredicted branch costs more than the step. A difference that is shifted to its sign
-  /// has all bits set or none. (The compiler turns a conditional expression into a branch:
-  /// `DifferenceBenchmarks W7` took 1.3 times as long.)
+  /// has all bits set or none. The compiler would turn a conditional expression into a branch
+  /// (`DifferenceBenchmarks W7`).
   func ascendingCount(below value: Element) -> Int {
     guard let last, last >= value else { return count }
     var low = startIndex
