@@ -13,7 +13,6 @@ package struct AddedRow: Sendable {
   }
 }
 
-/// A change of the rows of a result.
 package struct ResultChange<Row: SQLRow>: Sendable {
   /// Deleted rows, and changed rows as they were.
   package var removed: [ResultIndex.Row] = []

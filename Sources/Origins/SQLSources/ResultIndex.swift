@@ -37,7 +37,6 @@ package struct ResultIndex: Sendable {
     return places.last.flatMap { row($0.identity) }
   }
 
-  /// Returns the row with an identity.
   package func row(_ identity: SortKey) -> Row? {
     guard let row = rows[position(of: identity)], arena.compare(row.identity, identity) == 0 else {
       return nil

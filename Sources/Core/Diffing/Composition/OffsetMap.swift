@@ -19,7 +19,6 @@ package struct OffsetMap: Sendable {
     /// A Boolean value that indicates whether the elements have been moved. Elements that were
     /// never moved are in order.
     var isMoved = false
-    /// A Boolean value that indicates whether the contents may differ.
     var isUpdated = false
 
     /// The count of the endless stretch. It leaves room for the addition of an offset.

@@ -198,11 +198,9 @@ public final class OperatorInputs {
   }
 }
 
-/// The status of a collection, and whether it has loaded.
 @usableFromInline
 typealias OperatorStatus = (status: SourceStatus, hasLoaded: Bool)
 
-/// An input of an operator that has a status.
 @usableFromInline
 struct StatusInput {
   let input: NodeInput

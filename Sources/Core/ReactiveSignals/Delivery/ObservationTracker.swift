@@ -21,7 +21,6 @@ package struct ObservationTracker: ~Copyable, Sendable {
     known?.release()
   }
 
-  /// A Boolean value that indicates whether the value was ever read.
   var isRead: Bool { address.load(ordering: .acquiring) != 0 }
 
   /// Reports a read. Call this before the read.

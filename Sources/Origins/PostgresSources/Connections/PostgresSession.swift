@@ -15,7 +15,6 @@ final class PostgresSession: @unchecked Sendable {
     let sql: String?
     let cancellation: Cancellation
     var failure: PostgresError?
-    /// A Boolean value that indicates whether the last result has ended.
     var hasEnded = false
     /// A Boolean value that indicates whether the server was asked to cancel it.
     var isCanceled = false

@@ -4,7 +4,6 @@ package import ObservableCollections
 
 /// An element that is written in event lines.
 package protocol EventElement: Differentiable, Sendable {
-  /// The element as JSON.
   var json: JSONElement { get }
   /// Returns the reason why the element cannot be sent, or `nil`.
   ///

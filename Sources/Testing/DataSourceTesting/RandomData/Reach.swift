@@ -89,7 +89,6 @@ extension Reach {
 
     package init() {}
 
-    /// Adds the operations of a changeset.
     package mutating func add(_ changeset: Changeset) {
       counts[0] += changeset.deletions.count
       counts[1] += changeset.insertions.count
@@ -97,7 +96,6 @@ extension Reach {
       counts[3] += changeset.moves.count
     }
 
-    /// Adds other operations.
     mutating func add(_ other: Operations) {
       for index in counts.indices { counts[index] += other.counts[index] }
     }

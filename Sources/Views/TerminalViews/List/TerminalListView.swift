@@ -271,7 +271,6 @@ final class FrameInbox: Sendable {
     }
   }
 
-  /// Removes and returns the work.
   func takeAll() -> [Work] {
     state.withLock { state in
       defer { state.work = [] }
