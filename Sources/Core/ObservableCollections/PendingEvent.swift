@@ -175,14 +175,14 @@ extension LiveCollection {
 }
 
 /// Converts pending events into the events that an observer receives, one after the other.
-package final class EventReceiver<Element: Differentiable & Sendable>: @unchecked Sendable {
+package final class PendingEventResolver<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: one call at a time accesses `shown`. The mailbox passes it on under its lock.
 
   private var shown: PendingEvent<Element>.Moment?
 
   package init() {}
 
-  package func receive(_ event: PendingEvent<Element>) -> CollectionEvent<Element>? {
+  package func resolve(_ event: PendingEvent<Element>) -> CollectionEvent<Element>? {
     guard let resolved = event.resolved(after: shown) else { return nil }
     shown = PendingEvent.Moment(snapshot: resolved.snapshot, revision: resolved.revision)
     return resolved

@@ -245,7 +245,7 @@ import Testing
     let source = ArrayDataSource<TestElement>()
     let work = Locked<[@Sendable () -> Void]>([])
     let recorder = RecordingObserver(
-      source, on: Scheduler { job in work.withLock { $0.append(job) } })
+      source, on: DeliveryScheduler { job in work.withLock { $0.append(job) } })
     func run() {
       while let job = work.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { job() }
     }

@@ -38,7 +38,7 @@ extension Node {
 
   /// Observes the values. A signal with a memory delivers its latest value first. Nothing is started.
   func observe<Value: Sendable>(
-    on scheduler: Scheduler, policy: DeliveryPolicy, keeping kept: AnyObject,
+    on scheduler: DeliveryScheduler, policy: DeliveryPolicy, keeping kept: AnyObject,
     _ handler: @escaping @Sendable (Value) -> Void, onCompletion: (@Sendable () -> Void)? = nil
   ) -> Disposable {
     guard let schedule = scheduler.schedule else {

@@ -58,7 +58,8 @@ public final class RecordingObserver<Element: Differentiable & Sendable>: Sendab
   ///     revision, if the policy keeps everything. Pass `false` if delivery may fall behind,
   ///     because pending changes then become one event (T11).
   public init(
-    _ source: any DataSource<Element>, on scheduler: Scheduler, policy: DeliveryPolicy = .coalesce,
+    _ source: any DataSource<Element>, on scheduler: DeliveryScheduler,
+    policy: DeliveryPolicy = .coalesce,
     checksReplay: ReplayChecking = .every, keeps: Int = .max, seed: UInt64? = nil,
     expectsEveryRevision: Bool = true
   ) {
