@@ -531,8 +531,7 @@ final class PostgresSession: @unchecked Sendable {
       let channel = content.channel.map { String(cString: $0) } ?? ""
       let payload = content.payload.map { String(cString: $0) } ?? ""
       library.freeMemory(notification)
-      let received = PostgresNotification(
-        channel: channel, payload: payload, processID: Int(content.processID))
+      let received = PostgresNotification(channel: channel, payload: payload)
       for handler in notificationHandlers { handler(received) }
     }
   }

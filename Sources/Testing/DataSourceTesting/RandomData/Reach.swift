@@ -138,7 +138,7 @@ extension Reach {
 extension RecordingObserver {
   /// Observes a source to count its operations. The changes are neither checked nor kept.
   package convenience init(counting source: any DataSource<Element>) {
-    self.init(source, checksReplay: .atEnd, keeps: 1, expectsEveryRevision: false)
+    self.init(source, replaysEvery: nil, keeps: 1, expectsEveryRevision: false)
   }
 }
 

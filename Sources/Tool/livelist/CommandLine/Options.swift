@@ -38,7 +38,8 @@ struct Options: Sendable {
   var wakesReaders = false
   /// The roles that may read the records.
   var readers: [String] = []
-  var locking = ChangeTriggerLocking()
+  var lockTimeout = Duration.milliseconds(100)
+  var lockAttempts = 20
 }
 
 /// The options of all commands that open sources.
@@ -329,14 +330,14 @@ extension Option {
         100.
         """
     ) { (options, given) throws(LivelistError) in
-      options.locking.timeout = .milliseconds(try given.number(in: 1...3_600_000))
+      options.lockTimeout = .milliseconds(try given.number(in: 1...3_600_000))
     },
     Option(
       name: "--attempts", value: "N", example: "20", commands: [.triggers],
       actions: [.install, .uninstall], summary: "how often to try to lock a table",
       help: "The largest number of attempts to lock each table. The default is 20."
     ) { (options, given) throws(LivelistError) in
-      options.locking.attempts = try given.number(in: 1...1_000_000)
+      options.lockAttempts = try given.number(in: 1...1_000_000)
     },
   ]
 }

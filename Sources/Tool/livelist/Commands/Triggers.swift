@@ -119,11 +119,12 @@ struct Triggers: Command {
     case .install:
       lines = try await connection.installChangeTriggers(
         on: tables, wakesReaders: options.wakesReaders, readers: options.readers,
-        locking: options.locking
+        lockTimeout: options.lockTimeout, lockAttempts: options.lockAttempts
       ).map(\.description)
     case .uninstall:
-      lines = try await connection.uninstallChangeTriggers(on: named, locking: options.locking)
-        .map(\.description)
+      lines = try await connection.uninstallChangeTriggers(
+        on: named, lockTimeout: options.lockTimeout, lockAttempts: options.lockAttempts
+      ).map(\.description)
     case .status:
       lines = try await connection.changeTriggerStatus(on: named).map(Triggers.status)
     case .sql:
