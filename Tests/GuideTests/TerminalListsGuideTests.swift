@@ -13,7 +13,8 @@ import Testing
   @Test func `the program in the guide is the program of the test helper`() throws {
     let guide = try Guide("TerminalLists")
     #expect(guide.code.count == 9)
-    let file = try Guide.package().appendingPathComponent("Tests/Support/TestHelper/TodosCommand.swift")
+    let file = try Guide.package().appendingPathComponent(
+      "Tests/Support/TestHelper/TodosCommand.swift")
     let code = try String(contentsOf: file, encoding: .utf8)
     let missing = try Set(guide.paragraphs(missingIn: file.path))
       .intersection(guide.paragraphs(missingIn: #filePath))
