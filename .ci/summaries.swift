@@ -41,6 +41,10 @@ for file in files {
     Graph.self, from: Data(contentsOf: folder.appendingPathComponent(file)))
   // The name of the module that contains the code. The graph has the name of the extended module.
   let module = String(file.prefix { $0 != "." && $0 != "@" })
+  // The module stands on a floor, except `Swappable`.
+  func isInModule(_ uri: String) -> Bool {
+    uri.range(of: "/Sources/([A-Za-z]+/)?\(module)/", options: .regularExpression) != nil
+  }
   // There is no graph if nothing is public.
   let page =
     (try? String(
@@ -50,7 +54,7 @@ for file in files {
   for symbol in graph.symbols {
     let identifier = symbol.identifier.precise
     guard !identifier.contains("::SYNTHESIZED::"),
-      symbol.location?.uri.contains("/Sources/\(module)/") ?? true
+      symbol.location.map({ isInModule($0.uri) }) ?? true
     else { continue }
     checked += 1
     let name = module + "." + symbol.pathComponents.joined(separator: ".")

@@ -105,7 +105,7 @@ import Testing
       let (direct, queued) = (Values(), Values())
       direct.observation = signal.signal.observe { direct.add($0) }
       queued.observation = signal.signal.observe(
-        on: Scheduler { queue.async($0) }, policy: .everything
+        on: DeliveryScheduler { queue.async($0) }, policy: .everything
       ) {
         queued.add($0)
       }

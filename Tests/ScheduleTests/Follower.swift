@@ -39,7 +39,7 @@ final class Follower<Element: Differentiable & Equatable & Sendable>: @unchecked
   func follow(
     _ source: any DataSource<Element>, on queues: ScheduledQueue..., policy: DeliveryPolicy
   ) {
-    let scheduler = Scheduler { [self] job in
+    let scheduler = DeliveryScheduler { [self] job in
       turn += 1
       queues[turn % queues.count].async(job)
     }

@@ -41,7 +41,7 @@ final class ValueFollower<Value: Sendable>: @unchecked Sendable {
 
   /// Begins to follow a signal on a queue.
   func follow(_ source: some SignalSource<Value>, on queue: ScheduledQueue) {
-    let scheduler = Scheduler { queue.async($0) }
+    let scheduler = DeliveryScheduler { queue.async($0) }
     observation = source.signal.observe(on: scheduler, policy: .everything) { [self] in
       receive($0) { _ in }
     }

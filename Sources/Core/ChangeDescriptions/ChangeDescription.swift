@@ -183,7 +183,6 @@ extension Changeset {
   }
 }
 
-/// A writer of the lines of a description.
 struct ChangeLineWriter {
   let style: ChangeDescription.Style
 
@@ -211,7 +210,6 @@ struct ChangeLineWriter {
     return shown(label) + (text.isEmpty ? "" : ": " + text)
   }
 
-  /// Returns the line of a move.
   func moveLine(_ sign: String, _ place: String, _ element: Any) -> String {
     let text =
       if let element = element as? any ChangeDescribable {
@@ -222,7 +220,6 @@ struct ChangeLineWriter {
     return "\(colored("\(sign) \(place)", Self.colors[sign])) \(shown(text))"
   }
 
-  /// Returns the line of an update.
   func updateLine<Element>(
     _ sign: String, _ place: String, _ old: Element, _ new: Element
   ) -> String {

@@ -10,7 +10,7 @@ public import SwappablePrimitives
 ///     names.replace(with: ["Edsger", "Ada"])           // change: one deletion and one move
 ///
 /// Observers receive exactly the edits that you make. To deliver several edits as one change, make
-/// them in a ``transaction(_:)``. All methods can be called from any thread.
+/// them in a ``EditableDataSource/transaction(_:)``. All methods can be called from any thread.
 // The way of an edit: `edit` enters the gate and edits a new draft; `prepare` closes the draft and computes its net
 // change; `Node.commit` queues the change in the domain; after the gate is left, `Domain.deliver` runs a pass.
 public final class ArrayDataSource<Element: Differentiable & Sendable>: @unchecked Sendable {
@@ -65,23 +65,7 @@ public final class ArrayDataSource<Element: Differentiable & Sendable>: @uncheck
         type: ArrayDataSource<Element>.self))
   }
 
-  /// Edits the collection in one step. All edits in the closure are one revision and one event.
-  ///
-  /// The closure is synchronous and edits a draft that only the transaction sees. If the closure
-  /// edits this collection directly, on the same thread, those edits join the draft. Edits on other
-  /// threads wait. If the closure throws, its own edits are rolled back and nothing is delivered.
-  ///
-  /// - Parameter body: A closure that edits the draft.
-  /// - Returns: The return value of `body`.
-  @inlinable
-  @discardableResult
-  public func transaction<Result, Failure: Error>(
-    _ body: (CollectionDraft<Element>) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    try perform(canFail: true, body)
-  }
-
-  /// Like ``transaction(_:)``, but for a closure that cannot fail, which needs no savepoint.
+  /// Like ``EditableDataSource/transaction(_:)``, but for a closure that cannot fail, which needs no savepoint.
   @inlinable
   package func edit<Result>(_ body: (CollectionDraft<Element>) -> Result) -> Result {
     perform(canFail: false, body)

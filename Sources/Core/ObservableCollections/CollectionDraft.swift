@@ -34,7 +34,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   @exclusivity(unchecked) @usableFromInline var isStatusSet = false
 
   @inlinable
-  package init(_ base: Snapshot<Element>) {
+  init(_ base: Snapshot<Element>) {
     (self.base, working) = (base.storage, base.storage)
   }
 
@@ -266,7 +266,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   /// A state of a draft, which can be restored.
   @usableFromInline
-  package struct Savepoint {
+  struct Savepoint {
     @usableFromInline let working: PersistentArray<Element>
     @usableFromInline let edits: EditRecord
     @usableFromInline let isNormal: Bool
@@ -282,7 +282,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     }
   }
 
-  @inlinable package var savepoint: Savepoint {
+  @inlinable var savepoint: Savepoint {
     checkOpen()
     return Savepoint(self)
   }
@@ -292,7 +292,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// - Returns: The discarded contents. The caller releases them last.
   @discardableResult
   @inlinable
-  package func restore(_ savepoint: Savepoint) -> Snapshot<Element> {
+  func restore(_ savepoint: Savepoint) -> Snapshot<Element> {
     let dropped = Snapshot(working)
     if !working.isIdentical(to: savepoint.working) { index?.invalidate() }
     (working, edits, isNormal) = (savepoint.working, savepoint.edits, savepoint.isNormal)
@@ -306,7 +306,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// - Parameter keepsEdits: A Boolean value that indicates whether the draft has the edited contents afterwards.
   ///   Otherwise, it has those before the edits.
   @inlinable
-  package func close(keepsEdits: Bool = true) {
+  func close(keepsEdits: Bool = true) {
     isOpen = false
     if edits.isEmpty { return }
     let dropped = keepsEdits ? base : working
@@ -328,13 +328,13 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   }
 
   /// The current elements, also after `close()`.
-  @inlinable package var contents: Snapshot<Element> { Snapshot(working) }
+  @inlinable var contents: Snapshot<Element> { Snapshot(working) }
 
   /// Ends the draft, and returns the net change of all edits, or `nil` if the contents are equal in the end.
   ///
   /// Comparing the elements may call code that edits this draft. It traps.
   @inlinable
-  package func outcome() -> Changeset? {
+  func outcome() -> Changeset? {
     isOpen = false
     if edits.isEmpty { return nil }
     let (before, after) = (Snapshot(base), contents)

@@ -31,7 +31,7 @@ public struct CollectionChange<Element: Differentiable & Sendable>: Sendable {
   @usableFromInline let update: CollectionUpdate<Element>
 
   @inlinable
-  package init(_ update: CollectionUpdate<Element>) {
+  init(_ update: CollectionUpdate<Element>) {
     self.update = update
   }
 

@@ -84,10 +84,10 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: NodeUp
   // In all other updates, `recorded` is nil and is only read. It is read and written whole, so access is not
   // checked for exclusivity at run time.
 
-  @usableFromInline package let before: Snapshot<Element>
-  @usableFromInline package let revisionBefore: Int
+  @usableFromInline let before: Snapshot<Element>
+  @usableFromInline let revisionBefore: Int
   /// Empty if the contents stay the same.
-  @usableFromInline package let changeset: Changeset
+  @usableFromInline let changeset: Changeset
   /// The state after the update.
   @usableFromInline package let box: StateBox<Element>
   @usableFromInline package let hasChange: Bool
@@ -97,12 +97,12 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: NodeUp
 
   @inlinable package var state: NodeState { box }
   /// The contents after the update.
-  @inlinable package var after: Snapshot<Element> { box.state.snapshot }
+  @inlinable var after: Snapshot<Element> { box.state.snapshot }
   @inlinable package var changeCount: Int { changeset.changeCount }
   @inlinable package var size: (changes: Int, limit: Int) { (changeset.changeCount, after.count) }
 
   @inlinable
-  package convenience init(
+  convenience init(
     before: Snapshot<Element>, revisionBefore: Int, changeset: Changeset,
     state: CollectionState<Element>, isStatusStep: Bool
   ) {
@@ -201,7 +201,7 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: NodeUp
 extension CollectionState {
   /// Returns the update that a change brings to this state.
   @inlinable
-  package func changed(
+  func changed(
     to snapshot: Snapshot<Element>, by changeset: Changeset
   ) -> CollectionUpdate<Element> {
     CollectionUpdate(

@@ -52,12 +52,12 @@ extension DataSource {
 
 extension Node {
   /// Blocks until the domains upstream, and then the domain of this node, have delivered.
-  package func flushAndWait() {
+  func flushAndWait() {
     for domain in DependencyGraph.domains(upTo: self) { domain.waitUntilDelivered() }
   }
 
   /// Waits like ``flushAndWait()``, but suspends the task instead of blocking the thread.
-  package func flush() async {
+  func flush() async {
     for domain in DependencyGraph.domains(upTo: self) { await domain.delivered() }
   }
 }

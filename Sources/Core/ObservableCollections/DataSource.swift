@@ -81,17 +81,17 @@ extension DataSource {
   ///   observation.
   /// - Complexity: O(1), for any number of elements and observers.
   public func observe(
-    on scheduler: Scheduler = .immediate, policy: DeliveryPolicy = .coalesce,
+    on scheduler: DeliveryScheduler = .immediate, policy: DeliveryPolicy = .coalesce,
     _ handler: @escaping @Sendable (CollectionEvent<Element>) -> Void
   ) -> Disposable {
     start()
     let node = collection.node
     let observation: Observation
     if let schedule = scheduler.schedule {
-      let receiver = EventReceiver<Element>()
+      let resolver = PendingEventResolver<Element>()
       let mailbox = Mailbox<PendingEvent<Element>>(on: schedule, policy: policy) { event, mailbox in
         // The observation may be disposed while merged changes are compared.
-        if let event = receiver.receive(event), !mailbox.isOver { handler(event) }
+        if let event = resolver.resolve(event), !mailbox.isOver { handler(event) }
       }
       observation = collection.observePending(mailbox: mailbox) { mailbox.post($0) }
     } else {
@@ -137,7 +137,7 @@ extension DataSource {
   ///   observation.
   /// - Complexity: O(1) for each event.
   public func observeSnapshots(
-    on scheduler: Scheduler = .immediate,
+    on scheduler: DeliveryScheduler = .immediate,
     _ handler: @escaping @Sendable (Snapshot<Element>) -> Void
   ) -> Disposable {
     guard let schedule = scheduler.schedule else {
@@ -167,7 +167,8 @@ extension DataSource {
   /// - Returns: A handle that keeps the observation and everything upstream alive. Releasing it ends the
   ///   observation.
   public func observeStatus(
-    on scheduler: Scheduler = .immediate, _ handler: @escaping @Sendable (SourceStatus) -> Void
+    on scheduler: DeliveryScheduler = .immediate,
+    _ handler: @escaping @Sendable (SourceStatus) -> Void
   ) -> Disposable {
     guard let schedule = scheduler.schedule else {
       return observeState { handler($0.status) }
@@ -292,8 +293,8 @@ extension DataSource {
       start()
       return Disposable(collection.observePending { inbox.post($0) }, keeping: self)
     } read: {
-      let receiver = EventReceiver<Element>()
-      return { (item: PendingEvent<Element>) in (receiver.receive(item), false) }
+      let resolver = PendingEventResolver<Element>()
+      return { (item: PendingEvent<Element>) in (resolver.resolve(item), false) }
     }
   }
 

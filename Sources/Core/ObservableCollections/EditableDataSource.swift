@@ -22,7 +22,7 @@ extension EditableDataSource {
   public func transaction<Result, Failure: Error>(
     _ body: (CollectionDraft<Element>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try list.transaction(body)
+    try list.perform(canFail: true, body)
   }
 
   /// Appends an element.

@@ -71,7 +71,7 @@ extension Snapshot: RandomAccessCollection {
   @inlinable public var count: Int { storage.count }
   @inlinable public var isEmpty: Bool { storage.count == 0 }
 
-  // The default implementations for integer indices take ten times as long in generic code.
+  // The default implementations for integer indices are slow in generic code.
   @inlinable public func index(after i: Int) -> Int { i + 1 }
   @inlinable public func index(before i: Int) -> Int { i - 1 }
   @inlinable public func index(_ i: Int, offsetBy distance: Int) -> Int { i + distance }

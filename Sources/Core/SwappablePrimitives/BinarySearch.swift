@@ -7,8 +7,7 @@ extension RandomAccessCollection where Index == Int {
   ///
   /// - Parameter condition: A closure that returns whether an element satisfies the condition.
   /// - Complexity: O(log *n*) calls of the closure.
-  // Inlinable: in other modules, the search is specialized only then. A search of 512 structures takes
-  // 15 ns instead of 540 ns. Writes to a database do not show it (`DatabaseBenchmarks transaction`).
+  // Inlinable: in other modules, the search is specialized only then.
   @inlinable
   package func partitioningIndex(where condition: (Element) -> Bool) -> Int {
     var (low, high) = (startIndex, endIndex)

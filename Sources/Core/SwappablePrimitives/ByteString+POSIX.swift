@@ -36,7 +36,6 @@ package struct ByteString: Sendable, Hashable {
 }
 
 extension ByteString {
-  /// A Boolean value that indicates whether there are no bytes.
   package var isEmpty: Bool { bytes.isEmpty }
 
   /// Returns a Boolean value that indicates whether the bytes contain an ASCII character.
@@ -192,7 +191,6 @@ extension String {
 extension ByteString {
   private static let slash = UInt8(ascii: "/")
 
-  /// A Boolean value that indicates whether a path begins at the root.
   package var isAbsolutePath: Bool { bytes.first == Self.slash }
 
   /// The path, independent of the working directory.
@@ -237,7 +235,6 @@ extension ByteString {
     return count < 0 ? nil : ByteString(bytes: target[..<count])
   }
 
-  /// A Boolean value that indicates whether the path leads to a directory.
   package var isDirectory: Bool { fileStatus().map { $0.st_mode & S_IFMT == S_IFDIR } ?? false }
 
   /// Returns the names in the directory at this path, in no particular order, without `.` and `..`.

@@ -9,9 +9,9 @@
 /// The lowest bit of `raw` is always 0, and `raw` itself is never 0. Both are free to use as marks.
 @usableFromInline
 package struct ThreadID: Hashable, Sendable {
-  package let raw: UInt
+  let raw: UInt
 
-  package init(raw: UInt) {
+  init(raw: UInt) {
     self.raw = raw
   }
 

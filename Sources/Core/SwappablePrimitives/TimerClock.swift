@@ -87,7 +87,6 @@ package struct AnyClock: TimerClock {
   /// The continuous clock of the system.
   package static let continuous = AnyClock(ContinuousClock())
 
-  /// A Boolean value that indicates whether this is the continuous clock of the system.
   let isContinuous: Bool
   package let minimumResolution: Duration
   private let elapsed: @Sendable () -> Duration

@@ -18,7 +18,7 @@ package struct FallbackMachine: Sendable {
   /// The answer to an input.
   package struct Decision: Sendable, Hashable {
     /// The source to show, or `nil` if the shown one stays.
-    package var shown: Int?
+    var shown: Int?
     /// The time at which the machine must be asked again, unless there is an input before, or `nil` if there is none.
     package var deadline: Duration?
 

@@ -11,9 +11,9 @@ package import SwappablePrimitives
 package final class FileWatch: Sendable {
   package struct Intervals: Sendable, Hashable {
     /// The interval of checks if the system notifies of changes. It does not notify of all changes.
-    package var safety: Duration
+    var safety: Duration
     /// The interval of checks if the system does not notify of changes.
-    package var polling: Duration
+    var polling: Duration
 
     package init(safety: Duration = .seconds(1), polling: Duration = .milliseconds(250)) {
       self.safety = safety

@@ -2,7 +2,6 @@ package import Foundation
 import RemoteSources
 import SwappablePrimitives
 
-/// A request for events.
 struct EventRequest: Sendable {
   let url: URL
   /// Headers that each server receives.
@@ -90,7 +89,6 @@ extension URL {
     }.joined()
   }
 
-  /// A Boolean value that indicates whether this is an address of a web server.
   var isWebAddress: Bool {
     ["http", "https"].contains(scheme?.lowercased()) && !(host ?? "").isEmpty
   }

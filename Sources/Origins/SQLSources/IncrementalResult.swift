@@ -6,14 +6,13 @@ import SwappablePrimitives
 package struct AddedRow: Sendable {
   package var row: ResultIndex.Row
   /// The number of the row among the values that were read.
-  package var number: Int
+  var number: Int
 
   package init(row: ResultIndex.Row, number: Int) {
     (self.row, self.number) = (row, number)
   }
 }
 
-/// A change of the rows of a result.
 package struct ResultChange<Row: SQLRow>: Sendable {
   /// Deleted rows, and changed rows as they were.
   package var removed: [ResultIndex.Row] = []

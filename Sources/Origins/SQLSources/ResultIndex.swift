@@ -4,7 +4,7 @@ package struct ResultIndex: Sendable {
     /// The primary key.
     package var identity: SortKey
     /// The values that order the row. The identity orders rows with equal values.
-    package var order: SortKey
+    var order: SortKey
     package var fingerprint: RowFingerprint
 
     package init(identity: SortKey, order: SortKey, fingerprint: RowFingerprint) {
@@ -37,7 +37,6 @@ package struct ResultIndex: Sendable {
     return places.last.flatMap { row($0.identity) }
   }
 
-  /// Returns the row with an identity.
   package func row(_ identity: SortKey) -> Row? {
     guard let row = rows[position(of: identity)], arena.compare(row.identity, identity) == 0 else {
       return nil

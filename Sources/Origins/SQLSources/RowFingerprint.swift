@@ -56,7 +56,6 @@ package struct RowHasher: Sendable {
     add(word)
   }
 
-  /// Adds a word.
   @inlinable package mutating func add(_ word: UInt64) {
     fingerprint.low = RowHasher.fold(fingerprint.low ^ word, factors.0) &+ word
     fingerprint.high = RowHasher.fold(fingerprint.high &+ word, factors.1) ^ word

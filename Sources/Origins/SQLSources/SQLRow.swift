@@ -63,7 +63,7 @@ extension SQLError {
   /// - Parameters:
   ///   - error: The error of the closure that makes an element from a row.
   ///   - row: The offset of the element in the new result.
-  package init(mapping error: any Error, row: Int) {
+  init(mapping error: any Error, row: Int) {
     self =
       error as? Self
       ?? Self(

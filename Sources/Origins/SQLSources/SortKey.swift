@@ -5,7 +5,7 @@ public import SwappablePrimitives
 /// The first eight bytes are stored in place, where most comparisons end. An arena stores the rest.
 @usableFromInline
 package struct SortKey: Sendable {
-  @usableFromInline package var prefix: UInt64 = 0
+  @usableFromInline var prefix: UInt64 = 0
   /// The offset of the rest in the arena, and in the lower bits its length.
   @usableFromInline var rest: UInt64 = 0
 
@@ -16,7 +16,7 @@ package struct SortKey: Sendable {
 
   /// Creates a key, or returns `nil` if the rest is too large or too far back.
   @inlinable
-  package init?(prefix: UInt64, restStart: Int, restCount: Int) {
+  init?(prefix: UInt64, restStart: Int, restCount: Int) {
     guard restCount < 1 << SortKey.countBits, restStart < 1 << (64 - SortKey.countBits) else {
       return nil
     }
@@ -35,8 +35,8 @@ package struct SortKey: Sendable {
     rest == 0 ? Int64(bitPattern: prefix ^ 1 << 63) : nil
   }
 
-  @inlinable package var restCount: Int { Int(rest & ((1 << SortKey.countBits) - 1)) }
-  @inlinable package var restStart: Int { Int(rest >> SortKey.countBits) }
+  @inlinable var restCount: Int { Int(rest & ((1 << SortKey.countBits) - 1)) }
+  @inlinable var restStart: Int { Int(rest >> SortKey.countBits) }
 }
 
 @usableFromInline
@@ -45,13 +45,13 @@ package struct SortKeyArena: Sendable {
   /// The number of bytes of the keys that are in use.
   @usableFromInline package internal(set) var usedCount = 0
 
-  @inlinable package init() {}
+  @inlinable init() {}
 
   /// A Boolean value that indicates whether most of the bytes belong to removed keys.
-  package var isWasteful: Bool { bytes.count > 2 * usedCount + 1 << 16 }
+  var isWasteful: Bool { bytes.count > 2 * usedCount + 1 << 16 }
 
   /// Adds a key that is not in use yet. Returns `nil` if it is too large.
-  package mutating func add(_ key: borrowing SortKeyWriter) -> SortKey? {
+  mutating func add(_ key: borrowing SortKeyWriter) -> SortKey? {
     guard
       let added = SortKey(
         prefix: key.prefix, restStart: bytes.count, restCount: max(0, key.bytes.count - 8))
@@ -63,7 +63,7 @@ package struct SortKeyArena: Sendable {
   }
 
   /// Adds a key of another arena that is not in use yet.
-  package mutating func add(_ key: SortKey, of other: SortKeyArena) -> SortKey? {
+  mutating func add(_ key: SortKey, of other: SortKeyArena) -> SortKey? {
     guard
       let added = SortKey(
         prefix: key.prefix, restStart: bytes.count, restCount: key.restCount)
@@ -73,22 +73,22 @@ package struct SortKeyArena: Sendable {
   }
 
   @inlinable
-  package mutating func use(_ key: SortKey) {
+  mutating func use(_ key: SortKey) {
     usedCount += key.restCount
   }
 
   @inlinable
-  package mutating func remove(_ key: SortKey) {
+  mutating func remove(_ key: SortKey) {
     usedCount -= key.restCount
   }
 
   /// Forgets the key that was added last, and is not in use.
-  package mutating func removeLast(_ key: SortKey) {
+  mutating func removeLast(_ key: SortKey) {
     bytes.removeLast(key.restCount)
   }
 
   /// Compares two keys, and returns a number below, equal to or above 0.
-  @inlinable package func compare(_ one: SortKey, _ other: SortKey) -> Int {
+  @inlinable func compare(_ one: SortKey, _ other: SortKey) -> Int {
     if one.prefix != other.prefix { return one.prefix < other.prefix ? -1 : 1 }
     let (left, right) = (one.restCount, other.restCount)
     guard left > 0, right > 0 else { return left - right }
@@ -102,7 +102,7 @@ package struct SortKeyArena: Sendable {
 
   /// Returns the number of bytes that all keys share at their start, or 0 if their prefixes differ.
   @inlinable
-  package func sharedCount(_ keys: some Collection<SortKey>) -> Int {
+  func sharedCount(_ keys: some Collection<SortKey>) -> Int {
     guard let first = keys.first else { return 0 }
     var shared = first.restCount
     for key in keys {
@@ -119,7 +119,7 @@ package struct SortKeyArena: Sendable {
 
   /// Returns eight bytes of a key, padded with zeros. The offset is 0 or at least 8.
   @inlinable
-  package func word(of key: SortKey, at offset: Int) -> UInt64 {
+  func word(of key: SortKey, at offset: Int) -> UInt64 {
     guard offset >= 8 else { return key.prefix }
     var word: UInt64 = 0
     let start = key.restStart + offset - 8
@@ -153,7 +153,7 @@ package struct SortKeyWriter: ~Copyable {
   }
 
   /// The first eight bytes, padded with zeros.
-  package var prefix: UInt64 {
+  var prefix: UInt64 {
     bytes.withUnsafeBytes { bytes in
       if bytes.count >= 8 { return UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)) }
       var word: UInt64 = 0

@@ -6,7 +6,7 @@ public import SwappablePrimitives
 @usableFromInline
 package struct SortedChunks<Entry: Sendable>: Sendable {
   // Inlinable, and its types usable from inline: only then, other modules specialize the searches and edits
-  // (`DatabaseBenchmarks`: a first load takes 52 instead of 90 ms).
+  // (`DatabaseBenchmarks`, the first load).
 
   @usableFromInline
   package struct Position: Sendable {
@@ -28,7 +28,7 @@ package struct SortedChunks<Entry: Sendable>: Sendable {
   @usableFromInline var counts: [Int] = []
   @usableFromInline package internal(set) var count = 0
 
-  @inlinable package init() {}
+  @inlinable init() {}
 
   @inlinable package init(_ entries: ContiguousArray<Entry>) {
     count = entries.count
@@ -68,7 +68,7 @@ package struct SortedChunks<Entry: Sendable>: Sendable {
   }
 
   /// Appends an entry that follows all others.
-  @inlinable package mutating func append(_ entry: Entry) {
+  @inlinable mutating func append(_ entry: Entry) {
     count += 1
     if let last = counts.indices.last, counts[last] < SortedChunks.fill {
       chunks[last].append(entry)

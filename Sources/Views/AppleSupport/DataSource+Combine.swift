@@ -20,8 +20,8 @@
         start()
         return Disposable(collection.observePending { subscription.post($0) }, keeping: self)
       } read: {
-        let receiver = EventReceiver<Element>()
-        return { receiver.receive($0) }
+        let resolver = PendingEventResolver<Element>()
+        return { resolver.resolve($0) }
       }
     }
 

@@ -10,9 +10,9 @@ package final class DemandQueue<Item: Mergeable>: Sendable {
   package struct Receiver: Sendable {
     /// Takes an item. Returns the additional demand, or `nil` if the item does not count against
     /// the demand.
-    package let take: @Sendable (Item) -> Int?
+    let take: @Sendable (Item) -> Int?
     /// A closure that is called at the end, after the last item.
-    package let end: @Sendable () -> Void
+    let end: @Sendable () -> Void
 
     package init(
       take: @escaping @Sendable (Item) -> Int?, end: @escaping @Sendable () -> Void

@@ -26,7 +26,7 @@ import Testing
 
   @Test func `a canceled flush does not wait for an observer that is never scheduled`() async {
     let items = Items([1])
-    let observation = items.observe(on: Scheduler { _ in }) { _ in }
+    let observation = items.observe(on: DeliveryScheduler { _ in }) { _ in }
     items.append(2)
     let flushing = Task { await items.flush() }
     flushing.cancel()

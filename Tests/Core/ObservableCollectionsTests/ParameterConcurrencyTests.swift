@@ -76,7 +76,7 @@ import Testing
     let (left, right) = (Items([TestElement(1, 0)]), Items([TestElement(2, 0)]))
     let minimum = Property(0)
     let shown = left.concatenated(with: right).filter(by: minimum) { $0.content >= $1 }
-    let events = RecordingObserver(shown, checksReplay: .atEnd, expectsEveryRevision: false)
+    let events = RecordingObserver(shown, replaysEvery: nil, expectsEveryRevision: false)
     let observations = [left.observe { _ in }, right.observe { _ in }, minimum.observe { _ in }]
     // Both elements and the parameter always have one value, so an event with a part of it would be empty or
     // show different values.

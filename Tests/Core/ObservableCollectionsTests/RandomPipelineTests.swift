@@ -84,7 +84,7 @@ private struct PipelineRun {
     var late: RecordingObserver<TestElement>?
     let jobs = Log<@Sendable () -> Void>()
     let merged = RecordingObserver(
-      pipeline.source, on: Scheduler { work in jobs.append(work) }, keeps: 3, seed: seed,
+      pipeline.source, on: DeliveryScheduler { work in jobs.append(work) }, keeps: 3, seed: seed,
       expectsEveryRevision: false)
     let aggregates = seed.isMultiple(of: 5) ? AllAggregates(of: pipeline.source) : nil
     for step in 0..<steps {

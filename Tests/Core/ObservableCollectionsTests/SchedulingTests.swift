@@ -11,8 +11,8 @@ import Testing
 final class Stepper: Sendable {
   private let waiting = Log<@Sendable () -> Void>([])
 
-  var scheduler: Scheduler {
-    Scheduler { [waiting] work in waiting.append(work) }
+  var scheduler: DeliveryScheduler {
+    DeliveryScheduler { [waiting] work in waiting.append(work) }
   }
 
   func add(_ work: @escaping @Sendable () -> Void) { waiting.append(work) }
@@ -122,7 +122,7 @@ final class Stepper: Sendable {
 
   @Test func `a scheduler that runs work immediately does not nest calls`() throws {
     let log = Log<String>([])
-    let observation = items.observe(on: Scheduler { $0() }) { [items] event in
+    let observation = items.observe(on: DeliveryScheduler { $0() }) { [items] event in
       log.append(event.brief)
       if event.revision < 3 { items.append(TestElement(event.revision + 2)) }
       log.append("ends")
@@ -135,7 +135,7 @@ final class Stepper: Sendable {
   @Test
   func `a scheduler that runs work immediately inside its own work does not nest turns`() throws {
     let (depth, deepest) = (Shared(0), Shared(0))
-    let scheduler = Scheduler { [stepper] work in
+    let scheduler = DeliveryScheduler { [stepper] work in
       let run: @Sendable () -> Void = {
         let depthNow = depth.modify {
           $0 += 1

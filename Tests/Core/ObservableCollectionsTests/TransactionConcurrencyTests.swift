@@ -129,7 +129,7 @@ import Testing
 
   @Test func `many threads lose no edit`() throws {
     let items = Items()
-    let recorder = RecordingObserver(items, checksReplay: .sampled(50))
+    let recorder = RecordingObserver(items, replaysEvery: 50)
     let workers = (0..<6).map { number in
       // Fewer edits in all than the number of pending commits at which commits are merged.
       Worker { for step in 0..<150 { items.append(TestElement(number * 1000 + step)) } }

@@ -93,7 +93,7 @@ import Testing
       let anchor = Property<Int?>(nil)
       let page = list.window(around: anchor, before: 2, after: 3)
       let recorder = RecordingObserver(page, seed: seed)
-      let changes = RecordingObserver(list, checksReplay: .atEnd)
+      let changes = RecordingObserver(list, replaysEvery: nil)
       var random = SeededGenerator(seed: seed)
       var model = AnchorModel()
       for _ in 0..<40 {

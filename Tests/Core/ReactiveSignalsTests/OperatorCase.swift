@@ -76,7 +76,7 @@ struct OperatorCase: Sendable, CustomTestStringConvertible {
     boundary("switchToLatest") { signal, _ in Property(signal).signal.switchToLatest() },
     boundary("receive immediately") { signal, _ in signal.receive(on: .immediate) },
     boundary("receive elsewhere") { signal, _ in
-      signal.receive(on: Scheduler { $0() }, policy: .everything)
+      signal.receive(on: DeliveryScheduler { $0() }, policy: .everything)
     },
   ]
 }

@@ -176,7 +176,7 @@ import Testing
     { $0.combineLatest(Property(Value()).signal).map { value, _ in value } },
     { $0.zip($0).map { $1 } },
     { Property($0).signal.switchToLatest() },
-    { $0.receive(on: Scheduler { $0() }, policy: .everything) },
+    { $0.receive(on: DeliveryScheduler { $0() }, policy: .everything) },
     { $0.throttled(for: .zero, clock: ManualClock()) },
   ]
 
@@ -215,7 +215,7 @@ import Testing
       defer { which.send(signal) }
       return which.signal.switchToLatest()
     },
-    { $0.receive(on: Scheduler { $0() }, policy: .everything) },
+    { $0.receive(on: DeliveryScheduler { $0() }, policy: .everything) },
     { $0.throttled(for: .zero, clock: ManualClock()) },
   ]
 

@@ -120,7 +120,8 @@ private struct Latest: Mergeable {
   @Test func `a scheduler may run work immediately, also reentrantly`() {
     let log = Log<Int>()
     let input = input
-    let observation = input.signal.observe(on: Scheduler { $0() }, policy: .everything) { value in
+    let observation = input.signal.observe(on: DeliveryScheduler { $0() }, policy: .everything) {
+      value in
       if value < 3 { input.send(value + 1) }
       log.append(value)
     }

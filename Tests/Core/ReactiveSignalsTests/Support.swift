@@ -29,8 +29,8 @@ func onThreads(_ count: Int, _ work: @escaping @Sendable (Int) -> Void) {
 final class HeldWork: Sendable {
   private let work = Locked<[@Sendable () -> Void]>([])
 
-  var scheduler: Scheduler {
-    Scheduler { [self] job in work.withLock { $0.append(job) } }
+  var scheduler: DeliveryScheduler {
+    DeliveryScheduler { [self] job in work.withLock { $0.append(job) } }
   }
 
   var count: Int { work.withLock { $0.count } }

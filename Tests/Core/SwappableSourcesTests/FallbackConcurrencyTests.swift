@@ -17,7 +17,7 @@ import Testing
     let sources = (0..<3).map { _ in Items(status: .loading) }
     let fallback = FallbackSource(
       sources, fallingBackAfter: .seconds(2), returningAfter: .seconds(3), clock: clock)
-    let recorder = RecordingObserver(fallback, checksReplay: .sampled(10), keeps: 100)
+    let recorder = RecordingObserver(fallback, replaysEvery: 10, keeps: 100)
     let statuses = StatusWatch(fallback, behind: recorder)
     let faults = Log<String>()
     let observation = fallback.observe { event in
@@ -58,7 +58,7 @@ import Testing
     let sources = (0..<3).map { Items([TestElement($0)]) }
     let fallback = FallbackSource(
       sources, fallingBackAfter: .zero, returningAfter: .zero, clock: clock)
-    let recorder = RecordingObserver(fallback, checksReplay: .sampled(10), keeps: 100)
+    let recorder = RecordingObserver(fallback, replaysEvery: 10, keeps: 100)
     var random = SeededGenerator(seed: TestRun.seed ?? 1)
     for round in 0..<TestRun.rounds(1_000, long: 50_000) {
       let steps = sources.map { _ in (0..<4).map { _ in Bool.random(using: &random) } }

@@ -135,11 +135,11 @@ private final class Stress: Sendable {
       return (
         RecordingObserver(
           source, on: .queue(.global()), policy: policies[random.below(3)],
-          checksReplay: .sampled(4), keeps: 1, seed: seed, expectsEveryRevision: false), nil
+          replaysEvery: 4, keeps: 1, seed: seed, expectsEveryRevision: false), nil
       )
     case 1, 2:
       let recorder = RecordingObserver<TestElement>(
-        checksReplay: .sampled(4), keeps: 1, seed: seed)
+        replaysEvery: 4, keeps: 1, seed: seed)
       let state = Shared(SeededGenerator(seed: random.next()))
       let observation = source.observe { [weak self] event in
         recorder.receive(event)
@@ -149,7 +149,7 @@ private final class Stress: Sendable {
     default:
       return (
         RecordingObserver(
-          source, checksReplay: .sampled(4), keeps: 1, seed: seed, expectsEveryRevision: false), nil
+          source, replaysEvery: 4, keeps: 1, seed: seed, expectsEveryRevision: false), nil
       )
     }
   }
@@ -222,7 +222,7 @@ struct SwapStressConcurrencyTests {
     for collection in stress.collections { leftovers.add(collection) }
     let lasting = stress.collections.map {
       RecordingObserver(
-        $0, checksReplay: .sampled(8), keeps: 1, seed: seed, expectsEveryRevision: false)
+        $0, replaysEvery: 8, keeps: 1, seed: seed, expectsEveryRevision: false)
     }
     let mirrors = stress.containers.map { container in
       let mirror = Items()

@@ -109,12 +109,13 @@ struct ChangeTriggerInstallationTests {
       try await writer.execute("UPDATE item SET title = title WHERE id = 1")
       try await withThrowingTaskGroup(of: Void.self) { group in
         for connection in connections {
-          let locking = ChangeTriggerLocking(timeout: .seconds(20), attempts: 20)
           group.addTask {
             if isInstallation {
-              try await connection.installChangeTriggers(on: ["item"], locking: locking)
+              try await connection.installChangeTriggers(
+                on: ["item"], lockTimeout: .seconds(20))
             } else {
-              try await connection.uninstallChangeTriggers(on: ["item"], locking: locking)
+              try await connection.uninstallChangeTriggers(
+                on: ["item"], lockTimeout: .seconds(20))
             }
           }
         }
@@ -142,9 +143,9 @@ struct ChangeTriggerInstallationTests {
     let idle = try PostgresConnection(database.connectionString + " application_name=desk")
     try await idle.execute("BEGIN")
     try await idle.execute("UPDATE item SET title = 'x' WHERE id = 1")
-    let locking = ChangeTriggerLocking(timeout: .milliseconds(5), attempts: 2)
     let error = await #expect(throws: PostgresError.self) {
-      try await database.connection.installChangeTriggers(on: ["other", "item"], locking: locking)
+      try await database.connection.installChangeTriggers(
+        on: ["other", "item"], lockTimeout: .milliseconds(5), lockAttempts: 2)
     }
     #expect(error?.code == .lockTimeout)
     let text = error?.description ?? ""
@@ -156,18 +157,19 @@ struct ChangeTriggerInstallationTests {
     try await idle.execute("COMMIT")
     let results = try await database.connection.installChangeTriggers(on: ["other", "item"])
     #expect(results.map(\.action) == [.unchanged, .installed])
-    let held = try await uninstallError(database, idle, locking)
+    let held = try await uninstallError(database, idle)
     // A reader holds the lock.
     #expect(held.contains("item could not be locked") && held.contains("(desk)"), "\(held)")
   }
 
   private func uninstallError(
-    _ database: TestDatabase, _ idle: PostgresConnection, _ locking: ChangeTriggerLocking
+    _ database: TestDatabase, _ idle: PostgresConnection
   ) async throws -> String {
     try await idle.execute("BEGIN")
     try await idle.execute("SELECT FROM item")
     let error = await #expect(throws: PostgresError.self) {
-      try await database.connection.uninstallChangeTriggers(on: ["item"], locking: locking)
+      try await database.connection.uninstallChangeTriggers(
+        on: ["item"], lockTimeout: .milliseconds(5), lockAttempts: 2)
     }
     try await idle.execute("COMMIT")
     return error?.description ?? ""
@@ -180,7 +182,7 @@ struct ChangeTriggerInstallationTests {
       "BEGIN; UPDATE item SET title = 'x'; PREPARE TRANSACTION 'to ship'")
     let error = await #expect(throws: PostgresError.self) {
       try await database.connection.installChangeTriggers(
-        on: ["item"], locking: ChangeTriggerLocking(timeout: .milliseconds(5), attempts: 2))
+        on: ["item"], lockTimeout: .milliseconds(5), lockAttempts: 2)
     }
     #expect(error?.message.contains("the prepared transaction 'to ship'") == true, "\(error!)")
     try await database.connection.execute("ROLLBACK PREPARED 'to ship'")
@@ -202,7 +204,7 @@ struct ChangeTriggerInstallationTests {
     try await idle.execute("BEGIN")
     try await idle.execute("UPDATE item SET title = 'x' WHERE id = 1")
     async let installation = database.connection.installChangeTriggers(
-      on: ["item"], locking: ChangeTriggerLocking(timeout: .milliseconds(20), attempts: 1_000_000))
+      on: ["item"], lockTimeout: .milliseconds(20), lockAttempts: 1_000_000)
     // Without a limit, each of these writes would wait for the idle transaction.
     for id in 2...20 { try await writer.execute("UPDATE item SET title = 'y' WHERE id = $1", [id]) }
     try await idle.execute("COMMIT")

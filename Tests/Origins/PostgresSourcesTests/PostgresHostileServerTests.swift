@@ -255,7 +255,9 @@ struct PostgresHostileServerTests {
           client.flood { HostileServer.row(["\($0)", "row"]) }
         }))
     let pool = try makePool(server.connectionString, options: Self.options)
-    let query = LiveQuery<Item>(pool: pool, query: try Self.makeLimitedQuery()) { try Item($0) }
+    let query = PostgresLiveQuery<Item>(pool: pool, query: try Self.makeLimitedQuery()) {
+      try Item($0)
+    }
     let error = await #expect(throws: LiveQueryError<PostgresError>.self) {
       _ = try await query.update(.everything) { Snapshot([]) }
     }
@@ -347,7 +349,9 @@ struct PostgresHostileServerTests {
       }
     }
     var writer = SortKeyWriter()
-    for kind in [IncrementalPlan.Order.Kind.integer, .floatingPoint, .numeric, .bytes, .time] {
+    for kind in [
+      PostgresIncrementalPlan.Order.Kind.integer, .floatingPoint, .numeric, .bytes, .time,
+    ] {
       writer.removeAll()
       bytes.withUnsafeBytes { writer.add($0, as: kind) }
     }

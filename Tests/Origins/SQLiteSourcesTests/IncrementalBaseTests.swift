@@ -132,7 +132,7 @@ import Testing
   @Test func `a row that cannot be mapped keeps the old result`() throws {
     let fails = Shared(false)
     let contents = ArrayDataSource<Item>(status: .loading)
-    let query = LiveQuery<Item>(
+    let query = SQLiteLiveQuery<Item>(
       monitor: monitor,
       query: SQLiteQuery(
         sql: "SELECT id, a AS name FROM t ORDER BY a", arguments: [],

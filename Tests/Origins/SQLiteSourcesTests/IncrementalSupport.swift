@@ -17,7 +17,7 @@ struct Record: Differentiable, Equatable, Sendable {
 
 /// Updates a live query step by step, and publishes its changes.
 final class LiveQueryHarness {
-  let query: LiveQuery<Record>
+  let query: SQLiteLiveQuery<Record>
   let contents = ArrayDataSource<Record>(status: .loading)
   private let expectedSQL: String
   private let arguments: SQLiteArguments
@@ -40,7 +40,7 @@ final class LiveQueryHarness {
     self.arguments = arguments
     self.keyColumn = keyColumn
     let query = SQLiteQuery(sql: sql, arguments: arguments, needsUniqueColumnNames: false)
-    self.query = LiveQuery(monitor: monitor, query: query, tracking: tracking) { row in
+    self.query = SQLiteLiveQuery(monitor: monitor, query: query, tracking: tracking) { row in
       Record(key: row[keyColumn], values: row.values)
     }
   }

@@ -22,9 +22,9 @@ import Testing
 
   /// The rules that some events break.
   private func rules(
-    _ events: CollectionEvent<TestElement>..., checking: ReplayChecking = .every
+    _ events: CollectionEvent<TestElement>..., replaysEvery: Int? = 1
   ) -> [String] {
-    let recorder = RecordingObserver<TestElement>(checksReplay: checking)
+    let recorder = RecordingObserver<TestElement>(replaysEvery: replaysEvery)
     for event in events { recorder.receive(event) }
     return recorder.violations.map(\.rule)
   }
@@ -193,14 +193,14 @@ import Testing
 
   @Test func `deferred replays are checked at the end`() {
     let wrong = change([1, 2], [1], Changeset(deletions: [0]))
-    #expect(rules(.initial([1, 2], revision: 0), wrong, checking: .atEnd) == ["E4", "E5"])
-    #expect(rules(.initial([1, 2], revision: 0), wrong, checking: .sampled(2)) == [])
-    #expect(rules(.initial([1, 2], revision: 0), wrong, checking: .sampled(1)) == ["E4", "E5"])
+    #expect(rules(.initial([1, 2], revision: 0), wrong, replaysEvery: nil) == ["E4", "E5"])
+    #expect(rules(.initial([1, 2], revision: 0), wrong, replaysEvery: 2) == [])
+    #expect(rules(.initial([1, 2], revision: 0), wrong, replaysEvery: 1) == ["E4", "E5"])
   }
 
   @Test func `older events are dropped above the limit`() throws {
     let source = ArrayDataSource<TestElement>()
-    let recorder = RecordingObserver(source, checksReplay: .atEnd, keeps: 3)
+    let recorder = RecordingObserver(source, replaysEvery: nil, keeps: 3)
     for id in 0..<10 { source.append(TestElement(id)) }
     #expect(recorder.events.map(\.revision) == [8, 9, 10])
     #expect(recorder.eventCount == 11)
@@ -245,7 +245,7 @@ import Testing
     let source = ArrayDataSource<TestElement>()
     let work = Locked<[@Sendable () -> Void]>([])
     let recorder = RecordingObserver(
-      source, on: Scheduler { job in work.withLock { $0.append(job) } })
+      source, on: DeliveryScheduler { job in work.withLock { $0.append(job) } })
     func run() {
       while let job = work.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { job() }
     }

@@ -98,14 +98,14 @@ import Testing
     let triggers = try Triggers(Arguments(words[...], of: .triggers))
     #expect(triggers.options.wakesReaders)
     #expect(triggers.options.readers == ["a", "B"])
-    #expect(
-      triggers.options.locking == ChangeTriggerLocking(timeout: .milliseconds(7), attempts: 3))
+    #expect(triggers.options.lockTimeout == .milliseconds(7))
+    #expect(triggers.options.lockAttempts == 3)
     #expect(triggers.tables == ["item", "\"a=b\""])
     let plain = ["install", "postgres:", "item"].map { ByteString($0) }
     let defaults = try Triggers(Arguments(plain[...], of: .triggers)).options
     #expect(!defaults.wakesReaders)
     #expect(defaults.readers.isEmpty)
-    #expect(defaults.locking == ChangeTriggerLocking())
+    #expect(defaults.lockTimeout == .milliseconds(100) && defaults.lockAttempts == 20)
   }
 
   @Test func `a server that is not there is an error with status 1`() throws {

@@ -22,7 +22,7 @@ extension Changeset {
   /// - Parameter oldCount: The number of elements of the list.
   /// - Complexity: O(*k* log *k*) for *k* operations.
   @usableFromInline
-  package func misfit(oldCount: Int) -> String? {
+  func misfit(oldCount: Int) -> String? {
     violation(oldCount: oldCount, newCount: oldCount + countChange)
   }
 
@@ -156,8 +156,8 @@ extension RandomAccessCollection where Element: FixedWidthInteger, Index == Int 
   ///
   /// The search uses arithmetic without branches, because the result of each step is unpredictable,
   /// and a mispredicted branch costs more than the step. A difference that is shifted to its sign
-  /// has all bits set or none. (The compiler turns a conditional expression into a branch:
-  /// `DifferenceBenchmarks W7` took 1.3 times as long.)
+  /// has all bits set or none. The compiler would turn a conditional expression into a branch
+  /// (`DifferenceBenchmarks W7`).
   func ascendingCount(below value: Element) -> Int {
     guard let last, last >= value else { return count }
     var low = startIndex

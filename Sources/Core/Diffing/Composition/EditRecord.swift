@@ -19,7 +19,6 @@ package struct EditRecord: Sendable {
   @usableFromInline
   package init() {}
 
-  /// A Boolean value that indicates whether there is no edit.
   @usableFromInline package var isEmpty: Bool {
     if case .nothing = contents { true } else { false }
   }
@@ -138,7 +137,6 @@ extension StretchList {
   /// The map of two equal versions.
   static let untouched = StretchList([Stretch(old: 0, new: 0, count: Stretch.endless)])
 
-  /// A Boolean value that indicates whether both versions are equal.
   var isUntouched: Bool { count == 1 && stretches[0].old == 0 && stretches[0].new == 0 }
 
   /// Applies an edit to the new version.

@@ -19,7 +19,6 @@ package struct OffsetMap: Sendable {
     /// A Boolean value that indicates whether the elements have been moved. Elements that were
     /// never moved are in order.
     var isMoved = false
-    /// A Boolean value that indicates whether the contents may differ.
     var isUpdated = false
 
     /// The count of the endless stretch. It leaves room for the addition of an offset.
@@ -91,7 +90,7 @@ extension OffsetMap {
   /// Returns the old offset of the element at a new offset, or `nil` if the element was inserted.
   ///
   /// - Complexity: O(log *k*) for *k* stretches.
-  package func origin(of new: Int) -> Int? {
+  func origin(of new: Int) -> Int? {
     let stretch = stretches[stretches.partitioningIndex { $0.new + $0.count > new }]
     return new < stretch.new ? nil : stretch.old + new - stretch.new
   }
@@ -135,7 +134,7 @@ extension OffsetMap {
   /// - Parameter movesOthers: A Boolean value that indicates whether elements that were never moved
   ///   can move, if fewer elements then move.
   /// - Complexity: O(*k*) if all stretches are in order, otherwise O(*k* log *k*).
-  package func changeset(movesOthers: Bool = true) -> Changeset {
+  func changeset(movesOthers: Bool = true) -> Changeset {
     var insertions: [Int] = []
     var updates: [Changeset.Update] = []
     var new = 0
@@ -280,7 +279,7 @@ extension OffsetMap {
   /// Returns the combined map of consecutive maps.
   ///
   /// - Complexity: O(*k* log *m*) for *m* maps with *k* stretches in all.
-  package static func composed(of parts: some Sequence<OffsetMap>) -> OffsetMap {
+  static func composed(of parts: some Sequence<OffsetMap>) -> OffsetMap {
     var counter = BinaryCounter<OffsetMap>()
     for part in parts { counter.append(part) { $0.followed(by: $1) } }
     return counter.total { $0.followed(by: $1) } ?? OffsetMap(.empty)
@@ -412,7 +411,7 @@ package struct BinaryCounter<Value> {
   package init() {}
 
   /// The entries that are not combined with each other yet, in order.
-  package var values: [Value] { entries.map(\.value) }
+  var values: [Value] { entries.map(\.value) }
 
   /// Appends a value.
   ///

@@ -26,7 +26,7 @@ extension Changeset {
   }
 
   // Inlinable, like all functions that are called for each element, to be specialized in the module
-  // of the element type. For 60,000 rows of which 2 % changed, this takes a quarter of the time.
+  // of the element type.
   @inlinable
   init<Comparison: IdentityComparison>(
     between old: UnsafeBufferPointer<Comparison.Element>,

@@ -98,7 +98,6 @@ extension AnyBox {
   }
 }
 
-/// A box with a value.
 @usableFromInline
 final class Box<Base: Differentiable & Sendable>: AnyBox {
   @usableFromInline let base: Base

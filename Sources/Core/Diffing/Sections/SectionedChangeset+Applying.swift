@@ -97,7 +97,7 @@ package struct SectionedPairing {
   /// - Parameter target: The offset in the new version of a kept section.
   /// - Complexity: O(log *k*).
   @usableFromInline
-  package func isRearranged(_ target: Int) -> Bool {
+  func isRearranged(_ target: Int) -> Bool {
     let origin = origins[target]
     return !changeset.elementDeletions.inSection(origin).isEmpty
       || !departures.inSection(origin).isEmpty
@@ -107,14 +107,14 @@ package struct SectionedPairing {
 
   /// Returns the offsets in the new version of the updated elements of a section, ascending.
   @usableFromInline
-  package func updatedElements(of target: Int) -> [Int] {
+  func updatedElements(of target: Int) -> [Int] {
     changeset.elementUpdates.inSection(target, path: \.to)
       .map(\.to.element)
   }
 
   /// Returns the offsets in the old version of the deleted and moved elements of a section,
   /// ascending.
-  package func removedElements(of origin: Int) -> [Int] {
+  func removedElements(of origin: Int) -> [Int] {
     let deletions = deletedElements(of: origin)
     let departures = departures.inSection(origin).map(\.element)
     return departures.isEmpty ? deletions : (deletions + departures).sorted()
@@ -122,7 +122,7 @@ package struct SectionedPairing {
 
   /// Returns the offsets in the old version of the deleted elements of a section, ascending.
   @usableFromInline
-  package func deletedElements(of origin: Int) -> [Int] {
+  func deletedElements(of origin: Int) -> [Int] {
     changeset.elementDeletions.inSection(origin)
       .map(\.element)
   }

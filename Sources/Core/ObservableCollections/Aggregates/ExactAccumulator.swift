@@ -1,6 +1,6 @@
 /// An exact sum, to which numbers are added and from which they are subtracted in any order.
 @usableFromInline
-package protocol ExactAccumulator<Number>: Sendable {
+protocol ExactAccumulator<Number>: Sendable {
   /// The type of the numbers.
   associatedtype Number: Equatable & Sendable
   /// The type of an average.

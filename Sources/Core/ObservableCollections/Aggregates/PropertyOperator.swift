@@ -98,7 +98,7 @@ extension OperatorInputs {
 /// An operator with its inputs: it computes the values of a derived property.
 @usableFromInline
 final class PropertyOperatorKernel<Operator: PropertyOperator & ~Copyable>: NodeCreator {
-  package static var name: String { String(describing: Operator.self) }
+  static var name: String { String(describing: Operator.self) }
 
   @usableFromInline let inputs: [NodeInput]
   @exclusivity(unchecked) @usableFromInline var wrapped: Operator

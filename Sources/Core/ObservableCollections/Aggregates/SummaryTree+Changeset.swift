@@ -5,7 +5,7 @@ extension SummaryTree {
   ///
   /// - Complexity: O(*n*) for the new values.
   @inlinable
-  package mutating func replaceAll(with values: [Value]) {
+  mutating func replaceAll(with values: [Value]) {
     self = SummaryTree(values, empty: empty, combine: combine)
   }
 

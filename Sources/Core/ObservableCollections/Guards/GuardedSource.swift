@@ -168,7 +168,6 @@ private struct GuardOperator<Element: Differentiable & Sendable>: CollectionOper
 }
 
 extension CollectionInput {
-  /// A Boolean value that indicates whether the source has loaded.
   fileprivate var hasLoaded: Bool { StateBox<Element>.read(input.state).state.hasLoaded }
 }
 

@@ -162,7 +162,7 @@ public final class CollectionHistory<Element: Differentiable & Sendable>: Sendab
   /// - Returns: A handle that keeps the observation, the history and everything upstream alive. Releasing it ends the
   ///   observation.
   public func observe(
-    since token: String?, on scheduler: Scheduler = .immediate,
+    since token: String?, on scheduler: DeliveryScheduler = .immediate,
     policy: DeliveryPolicy = .coalesce,
     _ handler: @escaping @Sendable (CollectionEvent<Element>) -> Void
   ) -> Disposable {

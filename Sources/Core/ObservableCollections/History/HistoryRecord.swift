@@ -151,7 +151,6 @@ final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
     token.hasPrefix(epoch + "-") ? Int(token.dropFirst(epoch.count + 1)) : nil
   }
 
-  /// The number of the latest revision.
   var latest: Int { state.withLock { $0.entries.last??.revision ?? 0 } }
 
   /// The numbers of the oldest and the latest revision.
@@ -297,7 +296,6 @@ struct ChangeForest: Sendable {
     trees = Array(kept)
   }
 
-  /// Returns the composed change of a range of changesets.
   func composed(_ range: Range<Int>) -> Changeset {
     var result = Changeset.empty
     func add(_ tree: Tree, _ start: Int) {

@@ -164,7 +164,7 @@ extension LiveCollection {
   }
 
   /// Sets the way in which the source follows changes, and the reason for it.
-  package func describe(mode: String, _ reason: String?) {
+  func describe(mode: String, _ reason: String?) {
     node.note { ($0.mode, $0.reason) = (mode, reason) }
   }
 

@@ -49,7 +49,7 @@ public struct LiveGraph: Sendable {
     /// The time of the last read or swap.
     public let lastLoadTime: Duration
     /// The time since the end of the last read or swap.
-    package let lastLoadAge: Duration
+    let lastLoadAge: Duration
     /// The last error, even if the source has recovered since then.
     public let lastFault: String?
   }

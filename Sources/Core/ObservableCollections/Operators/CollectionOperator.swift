@@ -198,11 +198,9 @@ public final class OperatorInputs {
   }
 }
 
-/// The status of a collection, and whether it has loaded.
 @usableFromInline
 typealias OperatorStatus = (status: SourceStatus, hasLoaded: Bool)
 
-/// An input of an operator that has a status.
 @usableFromInline
 struct StatusInput {
   let input: NodeInput
@@ -233,7 +231,7 @@ extension [StatusInput] {
 final class OperatorKernel<Operator: CollectionOperator & ~Copyable>: NodeCreator {
   @usableFromInline typealias Output = Operator.Output
 
-  package static var name: String { String(describing: Operator.self) }
+  static var name: String { String(describing: Operator.self) }
 
   @usableFromInline let inputs: [NodeInput]
   @usableFromInline let collections: [StatusInput]

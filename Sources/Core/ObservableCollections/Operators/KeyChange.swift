@@ -4,7 +4,6 @@ public import Diffing
 @usableFromInline
 struct KeyChange<Element: Differentiable & Sendable, Key: Hashable> {
   @usableFromInline let changeset: Changeset
-  /// The elements after the change.
   @usableFromInline let after: Snapshot<Element>
   /// The keys of the inserted elements, in their order.
   @usableFromInline let inserted: [Key?]

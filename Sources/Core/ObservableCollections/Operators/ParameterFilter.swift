@@ -66,7 +66,6 @@ struct ParameterFilterOperator<Element: Differentiable & Sendable, Value: Sendab
   @usableFromInline let parameter: PropertyInput<Value>
   @usableFromInline let effect: @Sendable (Value, Value) -> FilterEffect
   @usableFromInline let isIncluded: @Sendable (Element, Value) -> Bool
-  /// The value of the parameter.
   @usableFromInline var value: Value
   /// The filter with this value.
   @usableFromInline var filter: FilterOperator<Element, Element>

@@ -6,7 +6,7 @@
 /// The bits are in blocks of up to 64. A ``SummaryTree`` adds up how many bits, and set bits, the blocks have. As built or
 /// grown, the list takes 0.3 to 0.8 bytes per bit, and after random removals about 1.
 @usableFromInline
-package struct BitTree: ~Copyable, Sendable {
+struct BitTree: ~Copyable, Sendable {
   var blocks: SummaryTree<BitBlock>
 
   /// Creates a list of bits.
@@ -18,7 +18,7 @@ package struct BitTree: ~Copyable, Sendable {
   ///   - bit: A closure that returns the bit at an offset. It is called once for each offset, in ascending order.
   /// - Complexity: O(*n*)
   @usableFromInline
-  package init(
+  init(
     leafLimit: Int = 16, fanLimit: Int = 8, count: Int = 0,
     _ bit: (Int) -> Bool = { _ in false }
   ) {
@@ -37,22 +37,22 @@ package struct BitTree: ~Copyable, Sendable {
   // MARK: Reading
 
   /// The number of bits.
-  @usableFromInline package var count: Int { Int(blocks.total.count) }
+  @usableFromInline var count: Int { Int(blocks.total.count) }
 
   /// The number of set bits.
-  @usableFromInline package var setCount: Int { Int(blocks.total.setCount) }
+  @usableFromInline var setCount: Int { Int(blocks.total.setCount) }
 
   /// The bit at an offset.
   ///
   /// - Complexity: O(log *n*)
   @usableFromInline
-  package subscript(offset: Int) -> Bool { find(offset).isSet }
+  subscript(offset: Int) -> Bool { find(offset).isSet }
 
   /// Returns the bit at an offset, and the number of set bits before it.
   ///
   /// - Complexity: O(log *n*)
   @usableFromInline
-  package func find(_ offset: Int) -> (isSet: Bool, rank: Int) {
+  func find(_ offset: Int) -> (isSet: Bool, rank: Int) {
     let found = block(at: offset)
     let rank = found.rank + found.block.prefix(found.position).nonzeroBitCount
     return (found.block[found.position], rank)
@@ -63,7 +63,7 @@ package struct BitTree: ~Copyable, Sendable {
   /// - Parameter offset: An offset in `0...count`.
   /// - Complexity: O(log *n*)
   @usableFromInline
-  package func rank(of offset: Int) -> Int {
+  func rank(of offset: Int) -> Int {
     offset == count ? setCount : find(offset).rank
   }
 
@@ -72,7 +72,7 @@ package struct BitTree: ~Copyable, Sendable {
   /// - Parameter rank: A rank in `0..<setCount`.
   /// - Complexity: O(log *n*)
   @usableFromInline
-  package func select(_ rank: Int) -> Int {
+  func select(_ rank: Int) -> Int {
     precondition(rank >= 0 && rank < setCount, "rank \(rank) is out of range 0..<\(setCount)")
     guard let found = blocks.firstPrefix(where: { $0.setCount > rank }) else { return count }
     return Int(found.before.count) + found.value.select(rank - Int(found.before.setCount))
@@ -93,7 +93,7 @@ package struct BitTree: ~Copyable, Sendable {
   ///
   /// - Complexity: O(*n*)
   @usableFromInline
-  package func forEachSetOffset(_ body: (Int) -> Void) {
+  func forEachSetOffset(_ body: (Int) -> Void) {
     var start = 0
     for block in blocks.array {
       var bits = block.bits
@@ -108,7 +108,7 @@ package struct BitTree: ~Copyable, Sendable {
   /// All bits in their order.
   ///
   /// - Complexity: O(*n*)
-  @usableFromInline package var array: [Bool] {
+  @usableFromInline var array: [Bool] {
     var array: [Bool] = []
     array.reserveCapacity(count)
     for block in blocks.array {
@@ -123,7 +123,7 @@ package struct BitTree: ~Copyable, Sendable {
   ///
   /// - Complexity: O(log *n*)
   @usableFromInline
-  package mutating func set(_ bit: Bool, at offset: Int) {
+  mutating func set(_ bit: Bool, at offset: Int) {
     let found = block(at: offset)
     var block = found.block
     if block[found.position] == bit { return }
@@ -137,7 +137,7 @@ package struct BitTree: ~Copyable, Sendable {
   /// - Parameter offset: An offset in `0...count`.
   /// - Complexity: O(log *n*)
   @usableFromInline
-  package mutating func insert(_ bit: Bool, at offset: Int) {
+  mutating func insert(_ bit: Bool, at offset: Int) {
     precondition(offset >= 0 && offset <= count, "offset \(offset) is out of range 0...\(count)")
     if count == 0 { blocks.insert(BitBlock(), at: 0) }
     guard let found = blocks.firstPrefix(where: { $0.count >= offset }) else {
@@ -165,7 +165,7 @@ package struct BitTree: ~Copyable, Sendable {
   /// - Complexity: O(log *n*)
   @usableFromInline
   @discardableResult
-  package mutating func remove(at offset: Int) -> Bool {
+  mutating func remove(at offset: Int) -> Bool {
     var (number, block, position, _) = block(at: offset)
     let bit = block.remove(at: position)
     if block.count == 0 {

@@ -73,7 +73,7 @@ package enum PersistentArray<Element> {
   ///
   /// - Complexity: O(log *n*) in a tree, O(1) in one array.
   @inlinable
-  package func withChunk<Result>(
+  func withChunk<Result>(
     at offset: Int, _ body: (_ chunk: UnsafeBufferPointer<Element>, _ position: Int) -> Result
   ) -> Result {
     switch self {

@@ -223,7 +223,7 @@ extension Changeset {
   /// - Complexity: O(1) if there are only deletions or only insertions. Otherwise, elements are
   ///   compared from the first to the last affected offset, up to the first difference.
   @inlinable
-  package func hasNoEffect<Element>(
+  func hasNoEffect<Element>(
     from before: Snapshot<Element>, to after: Snapshot<Element>
   ) -> Bool {
     // Without moves and insertions, each deletion and each update has an effect.

@@ -105,7 +105,7 @@ package struct NodeHeader {
 @usableFromInline
 package struct TreeChild {
   @usableFromInline package var count: Int
-  @usableFromInline package var node: Unmanaged<TreeNode>
+  @usableFromInline var node: Unmanaged<TreeNode>
 
   @inlinable
   init(count: Int, node: Unmanaged<TreeNode>) {
@@ -124,7 +124,7 @@ package struct TreeChild {
       start: node._withUnsafeGuaranteedRef { $0.elements(Element.self) }, count: count)
   }
 
-  package var identifier: ObjectIdentifier {
+  var identifier: ObjectIdentifier {
     node._withUnsafeGuaranteedRef { ObjectIdentifier($0) }
   }
 }
@@ -181,9 +181,9 @@ package struct NodeLimits: Sendable {
   @usableFromInline package let inner: Int
   /// The maximum number of elements of an array that is edited. Larger arrays become trees, and a tree of
   /// half this size becomes an array.
-  @usableFromInline package let flat: Int
+  @usableFromInline let flat: Int
   /// The number of elements per edit at which applying all edits to one array costs no more.
-  @usableFromInline package let bulk: Int
+  @usableFromInline let bulk: Int
 
   @inlinable
   package init(leaf: Int, inner: Int, flat: Int, bulk: Int) {
@@ -210,7 +210,7 @@ extension TreeNode {
 
   /// Returns the position of the child that contains an offset, and makes the offset relative to that child.
   @inlinable
-  package final func position(of offset: inout Int) -> Int {
+  final func position(of offset: inout Int) -> Int {
     let children = children
     var index = 0
     while offset >= children[index].count {

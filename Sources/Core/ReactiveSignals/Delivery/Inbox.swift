@@ -58,7 +58,7 @@ package final class Inbox<Event: Mergeable>: Sendable {
 
   /// Finishes the inbox. The reader, and any later one, receives `nil`, and pending events are
   /// dropped.
-  package func finish() {
+  func finish() {
     let (reader, dropped) = state.withLock { state -> (Reader?, [Event]) in
       state.isOver = true
       return (state.reader.take(), state.waiting.takeAll())

@@ -218,7 +218,7 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
   }
 
   /// Releases the handler after the current call. No events may be posted afterwards.
-  package func retire() {
+  func retire() {
     isRetired = true
   }
 

@@ -15,14 +15,13 @@ package struct ObservationTracker: ~Copyable, Sendable {
   /// instructions by `valgrind --tool=callgrind`, instead of 160).
   private let address = Atomic<UInt>(0)
 
-  package init() {}
+  init() {}
 
   deinit {
     known?.release()
   }
 
-  /// A Boolean value that indicates whether the value was ever read.
-  package var isRead: Bool { address.load(ordering: .acquiring) != 0 }
+  var isRead: Bool { address.load(ordering: .acquiring) != 0 }
 
   /// Reports a read. Call this before the read.
   package borrowing func willRead() {

@@ -93,7 +93,7 @@ package final class NodeInput: @unchecked Sendable {
   /// The position among the node's children, or -1.
   var slot = -1
   /// The steps to replay while the derived node is joining, and `nil` when it is live.
-  @exclusivity(unchecked) @usableFromInline package private(set) var replay: Replay? = Replay()
+  @exclusivity(unchecked) @usableFromInline private(set) var replay: Replay? = Replay()
 
   /// - Parameters:
   ///   - node: The node upstream.
@@ -139,13 +139,13 @@ package final class NodeInput: @unchecked Sendable {
   }
 
   /// The value of a signal in the current pass. For a new operator, this is the latest value.
-  @inlinable package var value: NodeState? {
+  @inlinable var value: NodeState? {
     if let replay { return replay.isFirst ? replay.state : replay.current.update }
     return node.update
   }
 
   /// A Boolean value that indicates whether the signal ends in the current pass.
-  @inlinable package var ends: Bool {
+  @inlinable var ends: Bool {
     if let replay { return replay.current.ends }
     return node.ends
   }
@@ -160,14 +160,14 @@ package final class NodeInput: @unchecked Sendable {
 
   /// The state before the first recorded step, or an update and the end of a pass.
   @usableFromInline
-  package struct Step: Sendable {
+  struct Step: Sendable {
     @usableFromInline var update: (any NodeUpdate)?
     @usableFromInline var ends = false
   }
 
   /// The steps that were recorded for an input while its derived node joins.
   @usableFromInline
-  package final class Replay {
+  final class Replay {
     /// Guarded by the domain's lock.
     var recorded: [Step] = []
     var steps: ArraySlice<Step> = []

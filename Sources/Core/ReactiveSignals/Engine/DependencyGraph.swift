@@ -41,7 +41,7 @@ package final class ExternalInputs: @unchecked Sendable {
   }
 
   /// The number of nodes from which a search continues. For tests.
-  package var originCount: Int { DependencyGraph.lock.withLock { _ in origins.nodes.count } }
+  var originCount: Int { DependencyGraph.lock.withLock { _ in origins.nodes.count } }
 
   fileprivate var originsUnderLock: [Node] { origins.nodes }
 

@@ -163,7 +163,7 @@ package final class Domain: @unchecked Sendable {
   }
 
   /// Waits for the end of the pass that another thread is running.
-  package func waitForPassInProgress() {
+  func waitForPassInProgress() {
     let (thread, semaphore) = (ThreadID.current, Semaphore(value: 0))
     let waits = lock.withLock { state in
       guard state.passesBegun > state.passesEnded, state.deliveringThread != thread else {

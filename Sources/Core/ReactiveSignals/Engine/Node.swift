@@ -24,7 +24,7 @@ package final class Node: @unchecked Sendable {
   /// 0 for a root. A derived node is higher than each of its inputs.
   let height: Int
   /// A Boolean value that indicates whether the node has a state. A signal without a memory has none.
-  @usableFromInline package let remembers: Bool
+  @usableFromInline let remembers: Bool
   /// A Boolean value that indicates whether several pending commits, or several steps that are recorded for a
   /// node that joins, may become one.
   let composesCommits: Bool
@@ -38,7 +38,7 @@ package final class Node: @unchecked Sendable {
   /// The parts of this node that change by themselves, if it has some.
   let parts: PartitionedDependents?
   /// The place where commits of other domains enter through this root.
-  package let externalInputs: ExternalInputs?
+  let externalInputs: ExternalInputs?
   private let isStarted = Atomic<Bool>(false)
   /// `nil` after it was called, so its captured values are released.
   private var onStart: (@Sendable (Node) -> Void)?
@@ -128,17 +128,17 @@ package final class Node: @unchecked Sendable {
   /// The state that observers have received, or are receiving.
   @inlinable package var published: NodeState? { publication.state }
   /// A Boolean value that indicates whether the end of a signal is published.
-  package var hasEnded: Bool { publication.hasEnded }
+  var hasEnded: Bool { publication.hasEnded }
   /// The connections to the nodes that this node is derived from.
   var inputs: [NodeInput] { publication.inputs }
   /// The update of the current pass.
-  @inlinable package var update: (any NodeUpdate)? { pass.update }
+  @inlinable var update: (any NodeUpdate)? { pass.update }
   /// A Boolean value that indicates whether the update of the current pass changes the value or the contents.
-  @inlinable package var hasChange: Bool { pass.hasChange }
+  @inlinable var hasChange: Bool { pass.hasChange }
   /// A Boolean value that indicates whether the update of the current pass changes the status.
-  @inlinable package var isStatusStep: Bool { pass.isStatusStep }
+  @inlinable var isStatusStep: Bool { pass.isStatusStep }
   /// A Boolean value that indicates whether the signal ends in the current pass. A kernel sets it.
-  @inlinable package var ends: Bool {
+  @inlinable var ends: Bool {
     get { pass.ends }
     set { pass.ends = newValue }
   }
@@ -241,7 +241,7 @@ package final class Node: @unchecked Sendable {
   package func committed(_ state: inout Domain.State) -> NodeState? { self[state.key].committed }
 
   /// The published state, if no commit is pending that may replace it.
-  package var settled: NodeState? { domain.lock.withLock { $0.isSettled ? published : nil } }
+  var settled: NodeState? { domain.lock.withLock { $0.isSettled ? published : nil } }
 
   /// Sets the first state of a root that cannot be observed yet.
   package func setFirst(_ first: NodeState) {
@@ -436,7 +436,7 @@ package final class Node: @unchecked Sendable {
   // MARK: Connections
 
   /// Starts this node and everything upstream of it that waits for its first observer.
-  package func start() {
+  func start() {
     schedulePoint()
     if isStarted.exchange(true, ordering: .relaxed) { return }
     var open = [self]
@@ -507,7 +507,7 @@ package final class Node: @unchecked Sendable {
   ///   - domain: The other domain.
   ///   - sharesTransactions: A Boolean value that indicates whether updates of one transaction that enter the
   ///     domain through several boundaries arrive in one pass. Otherwise, each has its own, and the boundary is new.
-  package func makeBoundary(in domain: Domain, sharesTransactions: Bool = true) -> Node {
+  func makeBoundary(in domain: Domain, sharesTransactions: Bool = true) -> Node {
     let externalInputs = ExternalInputs([self])
     let key = ObjectIdentifier(domain)
     let (follower, observation) = self.domain.lock.withLock { state -> (Node, Observation?) in

@@ -6,7 +6,7 @@ package final class ObserverList: @unchecked Sendable {
   // Sendable: see `Guarded` and `Pass`. Access is not checked for exclusivity at run time, which would be a quarter of the
   // instructions of a late subscription: no code that reads one of these runs while it is written.
 
-  package let domain: Domain
+  let domain: Domain
   /// Tracks reads of the value, the contents or the status that the observers receive.
   package let tracking = ObservationTracker()
 
@@ -34,7 +34,7 @@ package final class ObserverList: @unchecked Sendable {
   /// The number of observers, under the lock.
   var count: Int { guarded.slots.count - guarded.vacant }
 
-  package init(domain: Domain) {
+  init(domain: Domain) {
     self.domain = domain
   }
 
@@ -98,7 +98,7 @@ package final class ObserverList: @unchecked Sendable {
   }
 
   /// Adds an observer that receives no first event. It receives events from the next pass on.
-  package func attach(
+  func attach(
     _ handler: @escaping @Sendable (NodeState) -> Void, _ state: inout Domain.State
   ) -> Observation {
     let observation = Observation(self, mailbox: nil, handler)
@@ -175,7 +175,7 @@ package final class ObserverList: @unchecked Sendable {
   }
 
   /// Captures the observers that receive the end, after the event of the pass, and removes all of them.
-  package func finish(_ end: NodeState, _ state: inout Domain.State) {
+  func finish(_ end: NodeState, _ state: inout Domain.State) {
     guarded.ending = end
     for observation in guarded.catchingUp { observation.addToBacklog(end) }
     guard count > 0 else { return }
@@ -186,7 +186,7 @@ package final class ObserverList: @unchecked Sendable {
   }
 
   /// Calls the captured observers, except those that were disposed of or received the event on joining.
-  package func deliver(_ number: UInt64) {
+  func deliver(_ number: UInt64) {
     if let event = pass.event { call(event, number) }
     if let end = pass.end { call(end, number) }
   }
@@ -205,7 +205,7 @@ package final class ObserverList: @unchecked Sendable {
   }
 
   /// Releases the event and the observers of the pass.
-  package func endPass() {
+  func endPass() {
     guard pass.event != nil || pass.end != nil else { return }
     // An observer that subscribes or leaves after this storage is released may write to it. The lock
     // orders the reads above before that.
@@ -233,7 +233,7 @@ package final class Observation: @unchecked Sendable {
   // else is constant or atomic.
 
   fileprivate let handler: @Sendable (NodeState) -> Void
-  package let mailbox: (any MailboxFlushing)?
+  let mailbox: (any MailboxFlushing)?
   private let list: ObserverList
   /// The first pass that calls it. While it joins, and after its end, greater than any pass.
   private let liveFrom = Atomic<UInt64>(UInt64.max - 1)
@@ -253,7 +253,7 @@ package final class Observation: @unchecked Sendable {
     self.handler = handler
   }
 
-  package var domain: Domain { list.domain }
+  var domain: Domain { list.domain }
 
   /// A reference that ends it, or `nil` if it has ended already.
   var reference: ObserverList.Reference? {

@@ -62,7 +62,7 @@ package final class ThreadContext {
 
   /// The mailbox whose next turn this thread passes to its scheduler. A turn that the scheduler runs
   /// immediately removes it.
-  package var rescheduling: AnyObject?
+  var rescheduling: AnyObject?
 
   /// The calling thread's context.
   @usableFromInline package static var current: ThreadContext {

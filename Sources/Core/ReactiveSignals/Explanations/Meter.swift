@@ -60,7 +60,6 @@ package final class Meter: @unchecked Sendable {
     if time >= longest?.time ?? 0 { longest = (node, time, isObserving) }
   }
 
-  /// Ends a pass.
   func endPass(changed: Int) {
     defer { (longest, nodes, total) = (nil, 0, 0) }
     guard let longest else { return }

@@ -117,7 +117,7 @@ extension Signal {
   ///   - policy: How to buffer pending values. The default keeps only the latest value.
   /// - Complexity: O(1) for each value.
   public func receive(
-    on scheduler: Scheduler, policy: DeliveryPolicy = .coalesce
+    on scheduler: DeliveryScheduler, policy: DeliveryPolicy = .coalesce
   ) -> Signal<Value> {
     let target = Node(domain: Domain(), state: nil, remembers: node.remembers) { [node] _ in
       node.start()

@@ -31,7 +31,7 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
   /// - Returns: A handle that keeps the observation and its source alive.
   /// - Complexity: O(1) in the number of observers.
   public func observe(
-    on scheduler: Scheduler = .immediate, policy: DeliveryPolicy = .coalesce,
+    on scheduler: DeliveryScheduler = .immediate, policy: DeliveryPolicy = .coalesce,
     _ handler: @escaping @Sendable (Value) -> Void
   ) -> Disposable {
     signal.observe(on: scheduler, policy: policy, handler)
@@ -181,7 +181,7 @@ extension Property {
     /// - Returns: A handle that keeps the observation and the property alive.
     /// - Complexity: O(1) in the number of observers.
     public func observe(
-      on scheduler: Scheduler = .immediate, policy: DeliveryPolicy = .coalesce,
+      on scheduler: DeliveryScheduler = .immediate, policy: DeliveryPolicy = .coalesce,
       _ handler: @escaping @Sendable (Part) -> Void
     ) -> Disposable {
       signal.observe(on: scheduler, policy: policy, handler)

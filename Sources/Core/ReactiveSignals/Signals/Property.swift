@@ -137,7 +137,7 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
   ///   - handler: The observer. It is never called concurrently with itself.
   /// - Returns: A handle that keeps the observation, and this property, alive.
   public func observe(
-    on scheduler: Scheduler = .immediate, policy: DeliveryPolicy = .coalesce,
+    on scheduler: DeliveryScheduler = .immediate, policy: DeliveryPolicy = .coalesce,
     _ handler: @escaping @Sendable (Value) -> Void
   ) -> Disposable {
     signal.node.observe(on: scheduler, policy: policy, keeping: self, handler)

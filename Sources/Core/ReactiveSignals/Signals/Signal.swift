@@ -40,7 +40,7 @@ public final class Signal<Value: Sendable>: Sendable {
   /// - Returns: A handle that keeps the observation, and this signal, alive.
   /// - Complexity: O(1) in the number of observers.
   public func observe(
-    on scheduler: Scheduler = .immediate, policy: DeliveryPolicy = .coalesce,
+    on scheduler: DeliveryScheduler = .immediate, policy: DeliveryPolicy = .coalesce,
     _ handler: @escaping @Sendable (Value) -> Void
   ) -> Disposable {
     defer { node.start() }
@@ -61,7 +61,7 @@ public final class Signal<Value: Sendable>: Sendable {
   /// - Returns: A handle that keeps the observation, and this signal, alive.
   /// - Complexity: O(1) in the number of observers.
   public func observe(
-    on scheduler: Scheduler = .immediate, policy: DeliveryPolicy = .coalesce,
+    on scheduler: DeliveryScheduler = .immediate, policy: DeliveryPolicy = .coalesce,
     _ handler: @escaping @Sendable (Value) -> Void, onCompletion: @escaping @Sendable () -> Void
   ) -> Disposable {
     defer { node.start() }
@@ -89,7 +89,7 @@ public final class SignalInput<Value: Sendable>: SignalSource {
     self.init(pauseHook: nil)
   }
 
-  package init(pauseHook: PauseHook?) {
+  init(pauseHook: PauseHook?) {
     signal = Signal(
       Node(domain: Domain(pauseHook: pauseHook), state: nil, remembers: false))
   }

@@ -175,7 +175,6 @@ struct JSONValues: Sendable {
   let key: String?
   /// The number of arrays and objects around each value.
   var depth = 1
-  /// A Boolean value that indicates whether decoding continues after an error.
   var skipsErrors = false
 
   var count: Int { spans.count }

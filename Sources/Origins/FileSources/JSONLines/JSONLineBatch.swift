@@ -14,7 +14,6 @@ struct JSONLineBatch {
   /// For each value, the number of its line and the offset of the line's end.
   private(set) var places: [(line: Int, end: Int)] = []
   private(set) var lineCount = 0
-  /// The number of malformed lines.
   private(set) var malformedCount = 0
   /// The error of the last malformed line.
   private(set) var error: LineError?

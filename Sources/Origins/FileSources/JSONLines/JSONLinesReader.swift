@@ -73,7 +73,6 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
 
   /// The number of bytes that are read at once, unless a line is longer.
   private static var partSize: Int { 4 << 20 }
-  /// The maximum length of a line.
   private static var maximumLineLength: Int { 256 << 20 }
 
   /// Returns the margins of the bytes before a cursor, or `nil` if these bytes may have changed.

@@ -176,7 +176,7 @@ enum ByteComparison {
 
   /// Returns a Boolean value that indicates whether two parts have the same bytes.
   ///
-  /// One `memcmp` is about ten times as fast as the comparison of slices.
+  /// One `memcmp` is faster than the comparison of slices.
   static func areEqual(
     _ left: [UInt8], _ leftRange: Range<Int>, _ right: [UInt8], _ rightRange: Range<Int>
   ) -> Bool {

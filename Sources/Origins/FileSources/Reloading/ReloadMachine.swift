@@ -37,11 +37,9 @@ struct ReloadMachine {
   }
 
   private let timing: Timing
-  /// A Boolean value that indicates whether a read has succeeded.
   private(set) var hasLoaded = false
   /// The failure that the status shows.
   private var shown: ReadFailure?
-  /// A Boolean value that indicates whether the grace period has ended.
   private(set) var isGraceOver = false
   /// A Boolean value that indicates whether a writer was active at the last event.
   private(set) var isBeingWritten = false

@@ -11,14 +11,14 @@ package struct FileAccess: Sendable {
   /// Returns the stamp of a path, without following a symbolic link at its end.
   package var stamp: @Sendable (_ path: ByteString) -> Result<FileStamp, FileError>
   /// Returns the target of a symbolic link.
-  package var readLink: @Sendable (_ path: ByteString) -> Result<ByteString, FileError>
+  var readLink: @Sendable (_ path: ByteString) -> Result<ByteString, FileError>
   /// Opens a regular file to read from it.
   package var open: @Sendable (_ path: ByteString) -> Result<OpenedFile, FileError>
 }
 
 /// An open regular file. It is closed when the last copy is released.
 package struct OpenedFile: Sendable {
-  package var path: ByteString
+  var path: ByteString
   /// Returns the current stamp.
   package var stamp: @Sendable () -> Result<FileStamp, FileError>
   /// Fills a buffer with the bytes from an offset, and returns their number. If the buffer is not full,
@@ -284,12 +284,12 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
 
   package var cause: Cause
   /// The operation that failed, as a verb: "cannot *open* /a".
-  package var operation: String
+  var operation: String
   package var path: ByteString
   /// The value of `errno`, or 0 if the error does not come from the system.
-  package var code: Int32
+  var code: Int32
   /// The reason, in the system's words if the error comes from the system.
-  package var reason: String
+  var reason: String
 
   package init(cause: Cause, operation: String, path: ByteString, code: Int32 = 0, reason: String) {
     self.cause = cause

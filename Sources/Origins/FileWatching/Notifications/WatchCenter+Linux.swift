@@ -130,7 +130,6 @@
       /// A Boolean value that indicates whether the kernel's queue was full. Events of any watch
       /// may be lost.
       var isOverflow: Bool
-      /// A Boolean value that indicates whether the kernel has ended the watch.
       var isEnd: Bool
     }
 

@@ -9,10 +9,10 @@ package struct WatchSystem: Sendable {
   /// One registration of a watch.
   package struct Token: Sendable, Hashable {
     /// The system's number of the watch.
-    package var watch: Int
+    var watch: Int
     /// The number of this registration.
-    package var user: Int
-    package var name: ByteString?
+    var user: Int
+    var name: ByteString?
   }
 
   /// A closure that receives notifications. The system calls it on its own thread, so it returns
@@ -33,7 +33,7 @@ package struct WatchSystem: Sendable {
   package var unwatch: @Sendable ([Token]) -> Void
   /// Returns a Boolean value that indicates whether files of a directory, or of its device, may change
   /// without a notification because another machine changes them.
-  package var isRemote: @Sendable (_ directory: ByteString, _ device: UInt64) -> Bool
+  var isRemote: @Sendable (_ directory: ByteString, _ device: UInt64) -> Bool
 
   /// The services of the machine.
   package static let live = WatchSystem(
@@ -51,28 +51,28 @@ package struct FileSignal: OptionSet, Sendable, Hashable {
   package init(rawValue: UInt16) { self.rawValue = rawValue }
 
   /// A writer closed the file.
-  package static let written = FileSignal(rawValue: 1)
+  static let written = FileSignal(rawValue: 1)
   /// The file was written to or truncated.
-  package static let modified = FileSignal(rawValue: 2)
+  static let modified = FileSignal(rawValue: 2)
   /// Attributes or the number of names changed.
-  package static let attributes = FileSignal(rawValue: 4)
+  static let attributes = FileSignal(rawValue: 4)
   /// A name on the path was created.
-  package static let created = FileSignal(rawValue: 8)
+  static let created = FileSignal(rawValue: 8)
   /// A file or directory was moved to a name on the path.
   package static let movedIn = FileSignal(rawValue: 16)
   /// A name on the path was removed.
-  package static let movedOut = FileSignal(rawValue: 32)
+  static let movedOut = FileSignal(rawValue: 32)
   /// A watched file or directory itself was moved or deleted.
   package static let displaced = FileSignal(rawValue: 64)
   /// The system ended a watch or dropped notifications.
   package static let lost = FileSignal(rawValue: 128)
   /// No notification has arrived. A regular check is due.
-  package static let poll = FileSignal(rawValue: 256)
+  static let poll = FileSignal(rawValue: 256)
   /// Names in a watched directory changed. The system does not report which names.
-  package static let names = FileSignal(rawValue: 512)
+  static let names = FileSignal(rawValue: 512)
   /// A change that was found without a notification may hide another one, so the file is due to be
   /// read again.
-  package static let recheck = FileSignal(rawValue: 1024)
+  static let recheck = FileSignal(rawValue: 1024)
 
   /// A Boolean value that indicates whether the path certainly leads through the same directories to
   /// the same file.

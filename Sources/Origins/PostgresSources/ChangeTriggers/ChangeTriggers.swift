@@ -267,7 +267,7 @@ enum ChangeTriggers {
   /// The body of the function of a table.
   ///
   /// Each operator is written with its schema, because the function runs with the search path of the writer. Setting a
-  /// search path for the function costs a writer 6 percent.
+  /// search path for the function would slow writers down.
   static func body(_ table: Table, wakesReaders: Bool) -> String {
     let record = """
       IF TG_OP OPERATOR(pg_catalog.=) 'INSERT' THEN

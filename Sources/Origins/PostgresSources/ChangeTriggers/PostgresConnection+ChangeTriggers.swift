@@ -31,23 +31,15 @@ public struct ChangeTriggerResult: Sendable, Hashable, CustomStringConvertible {
 ///
 /// While it waits for a lock, all other writers of the table wait behind it. It therefore waits for a short time only,
 /// and tries again after a pause that grows from one lock timeout to 20.
-public struct ChangeTriggerLocking: Sendable, Hashable {
-  /// The longest time that writers wait behind one attempt.
-  public var timeout: Duration
+struct ChangeTriggerLocking {
+  let timeout: Duration
+  let attempts: Int
 
-  /// The largest number of attempts for each table, at least 1.
-  public var attempts: Int
-
-  /// Creates the limits of an installation.
-  ///
-  /// - Parameters:
-  ///   - timeout: The longest time that writers wait behind one attempt, at least 1 millisecond.
-  ///   - attempts: The largest number of attempts for each table, at least 1.
-  public init(timeout: Duration = .milliseconds(100), attempts: Int = 20) {
+  init(timeout: Duration = .milliseconds(100), attempts: Int = 20) {
     precondition(
       timeout >= .milliseconds(1) && attempts >= 1,
-      "timeout must be at least 1 millisecond, but is \(timeout), and attempts at least 1, but is "
-        + "\(attempts)")
+      "lockTimeout must be at least 1 millisecond, but is \(timeout), and lockAttempts at least 1, "
+        + "but is \(attempts)")
     self.timeout = timeout
     self.attempts = attempts
   }
@@ -75,17 +67,21 @@ extension PostgresConnection {
   ///     change is seen after about 2 milliseconds instead of 100. The server takes one lock for all commits that
   ///     notify, so many writers become many times slower, and `PREPARE TRANSACTION` fails.
   ///   - readers: The roles that may read the records. Data sources of other roles look for changes at an interval.
-  ///   - locking: How often and how long to wait for a table that others write.
+  ///   - lockTimeout: The longest time that writers of a table wait behind one attempt to lock it, at least 1
+  ///     millisecond.
+  ///   - lockAttempts: The largest number of attempts to lock each table, at least 1.
   /// - Returns: What was done with each table.
   /// - Throws: A ``PostgresError``. If a table is locked for too long, it names the table, the sessions that hold the
   ///   lock, and the tables that are done. These stay.
   @discardableResult
   public func installChangeTriggers(
     on tables: [String], wakesReaders: Bool = false, readers: [String] = [],
-    locking: ChangeTriggerLocking = ChangeTriggerLocking()
+    lockTimeout: Duration = .milliseconds(100), lockAttempts: Int = 20
   ) async throws(PostgresError) -> [ChangeTriggerResult] {
     try await withSession { session throws(PostgresError) in
-      let installer = ChangeTriggerInstaller(session: session, locking: locking)
+      let installer = ChangeTriggerInstaller(
+        session: session,
+        locking: ChangeTriggerLocking(timeout: lockTimeout, attempts: lockAttempts))
       return try await installer.install(on: tables, wakesReaders: wakesReaders, readers: readers)
     }
   }
@@ -97,15 +93,19 @@ extension PostgresConnection {
   ///
   /// - Parameters:
   ///   - tables: The names of the tables, or `nil` for all tables and the schema `swappable`.
-  ///   - locking: How often and how long to wait for a table that others use.
+  ///   - lockTimeout: The longest time that users of a table wait behind one attempt to lock it, at least 1
+  ///     millisecond.
+  ///   - lockAttempts: The largest number of attempts to lock each table, at least 1.
   /// - Returns: What was done with each table.
-  /// - Throws: A ``PostgresError``, as ``installChangeTriggers(on:wakesReaders:readers:locking:)`` does.
+  /// - Throws: A ``PostgresError``, as ``installChangeTriggers(on:wakesReaders:readers:lockTimeout:lockAttempts:)`` does.
   @discardableResult
   public func uninstallChangeTriggers(
-    on tables: [String]? = nil, locking: ChangeTriggerLocking = ChangeTriggerLocking()
+    on tables: [String]? = nil, lockTimeout: Duration = .milliseconds(100), lockAttempts: Int = 20
   ) async throws(PostgresError) -> [ChangeTriggerResult] {
     try await withSession { session throws(PostgresError) in
-      let installer = ChangeTriggerInstaller(session: session, locking: locking)
+      let installer = ChangeTriggerInstaller(
+        session: session,
+        locking: ChangeTriggerLocking(timeout: lockTimeout, attempts: lockAttempts))
       return try await installer.uninstall(on: tables)
     }
   }
@@ -113,7 +113,7 @@ extension PostgresConnection {
   /// Returns what an installation would do with some tables, without changing anything.
   ///
   /// - Parameter tables: The names of the tables, or `nil` for all tables with change triggers.
-  /// - Returns: What ``installChangeTriggers(on:wakesReaders:readers:locking:)`` would do with each table.
+  /// - Returns: What ``installChangeTriggers(on:wakesReaders:readers:lockTimeout:lockAttempts:)`` would do with each table.
   public func changeTriggerStatus(
     on tables: [String]? = nil
   ) async throws(PostgresError) -> [ChangeTriggerResult] {
@@ -122,7 +122,7 @@ extension PostgresConnection {
     }
   }
 
-  /// Returns the SQL of ``installChangeTriggers(on:wakesReaders:readers:locking:)``, without running it.
+  /// Returns the SQL of ``installChangeTriggers(on:wakesReaders:readers:lockTimeout:lockAttempts:)``, without running it.
   ///
   /// - Parameters:
   ///   - tables: The names of the tables, as in SQL.

@@ -305,7 +305,7 @@ public final class PostgresConnection: Sendable {
   /// - Returns: The notifications of the channel. Those that the caller has not read yet are kept in memory. They end with
   ///   an error when the connection is lost: notifications may then be missing. A pooler between client and server
   ///   may not support notifications.
-  public func listen(
+  package func listen(
     to channel: String
   ) async throws(PostgresError) -> AsyncThrowingStream<PostgresNotification, any Error> {
     guard (1...63).contains(channel.utf8.count) else {
@@ -327,13 +327,11 @@ public final class PostgresConnection: Sendable {
 }
 
 /// A notification that another session has sent with NOTIFY.
-public struct PostgresNotification: Sendable, Hashable {
+package struct PostgresNotification: Sendable {
   /// The name of the channel.
-  public let channel: String
+  package let channel: String
   /// The text that the sender has added.
-  public let payload: String
-  /// The number of the sender's server process.
-  public let processID: Int
+  package let payload: String
 }
 
 /// The timeouts of connections.

@@ -15,7 +15,6 @@ final class PostgresSession: @unchecked Sendable {
     let sql: String?
     let cancellation: Cancellation
     var failure: PostgresError?
-    /// A Boolean value that indicates whether the last result has ended.
     var hasEnded = false
     /// A Boolean value that indicates whether the server was asked to cancel it.
     var isCanceled = false
@@ -532,8 +531,7 @@ final class PostgresSession: @unchecked Sendable {
       let channel = content.channel.map { String(cString: $0) } ?? ""
       let payload = content.payload.map { String(cString: $0) } ?? ""
       library.freeMemory(notification)
-      let received = PostgresNotification(
-        channel: channel, payload: payload, processID: Int(content.processID))
+      let received = PostgresNotification(channel: channel, payload: payload)
       for handler in notificationHandlers { handler(received) }
     }
   }

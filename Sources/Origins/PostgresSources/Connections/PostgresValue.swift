@@ -91,7 +91,7 @@ public enum PostgresValue: Sendable {
   }
 
   /// The name of the kind of the value, for messages.
-  package var typeName: String {
+  var typeName: String {
     switch self {
     case .null: "NULL"
     case .boolean: "the boolean"

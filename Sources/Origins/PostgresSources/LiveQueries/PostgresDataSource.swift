@@ -34,7 +34,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
   // A commit reaches the collection in four steps:
   // 1. The `ServerMonitor` finds new records, or finds that something was written.
   // 2. `requestRead` notes the change, and the `ReadLoop` decides when to read.
-  // 3. `LiveQuery` reads the change in a transaction, and maps new rows to elements after it.
+  // 3. `PostgresLiveQuery` reads the change in a transaction, and maps new rows to elements after it.
   // 4. The feed edits the collection.
 
   private struct State: Sendable {
@@ -58,7 +58,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
   private let pool: PostgresPool
   private let query: PostgresQuery
   /// Only the holder of `gate` uses it.
-  let liveQuery: LiveQuery<Element>
+  let liveQuery: PostgresLiveQuery<Element>
   private let gate = TaskGate()
   private let queue = DispatchQueue(label: "swappable.postgres.source")
   private let loop: ReadLoop
@@ -107,7 +107,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     self.pool = pool
     query = try PostgresQuery(
       sql: sql, arguments: arguments, needsUniqueColumnNames: uniqueColumnNames)
-    liveQuery = LiveQuery(pool: pool, query: query, map: map)
+    liveQuery = PostgresLiveQuery(pool: pool, query: query, map: map)
     // In a burst of changes, many processes read. A busy server has time for its writers between their reads.
     loop = ReadLoop(
       queue: queue, timer: QueueTimer(queue: queue, clock: pool.monitor.clock),
@@ -220,7 +220,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
 
   private func begin(
     isForced: Bool
-  ) -> (LiveQuery<Element>, LiveCollection<Element>, ReadRequest)? {
+  ) -> (PostgresLiveQuery<Element>, LiveCollection<Element>, ReadRequest)? {
     // Begin first: a request from here on leads to another read.
     guard loop.beginRead(isForced: isForced) else { return nil }
     return state.withLock { state in

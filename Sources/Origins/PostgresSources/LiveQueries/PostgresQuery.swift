@@ -8,7 +8,6 @@ struct PostgresQuery: Sendable {
   /// One statement, without a semicolon.
   let sql: String
   let arguments: [PostgresValue]
-  /// A Boolean value that indicates whether equal column names are an error.
   let needsUniqueColumnNames: Bool
   var byteLimit = PostgresQuery.byteLimit
 

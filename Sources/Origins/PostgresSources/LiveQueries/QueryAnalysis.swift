@@ -30,7 +30,7 @@ struct QueryAnalysis: Sendable {
   /// The reason why some changes are not recorded by triggers, so the source looks for new transactions, or `nil`.
   var polling: RefetchReason?
   /// The plan for reading only rows with changed keys, or the reason why there is none.
-  var plan: Result<IncrementalPlan, RefetchReason>
+  var plan: Result<PostgresIncrementalPlan, RefetchReason>
   /// A reason why the result can change although nothing was written, or `nil`.
   var instability: String?
   /// The state of the catalog on which the analysis depends.
@@ -213,7 +213,7 @@ struct QueryAnalyzer {
     if relations.contains(where: { $0.kind == "f" }) {
       analysis.instability = "A foreign table can change without a commit on this server."
     }
-    analysis.plan = try await IncrementalPlan.make(
+    analysis.plan = try await PostgresIncrementalPlan.make(
       tree: tree, columns: description.columns, analysis, query, session)
     if case .success = analysis.plan, analysis.polling == nil,
       let table = analysis.storedRelations.first(where: { $0.triggers != .keys })

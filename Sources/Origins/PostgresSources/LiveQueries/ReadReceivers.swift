@@ -37,7 +37,7 @@ final class IncrementalReceiver<Element: Differentiable & Sendable>: ResultRecei
   // Sendable: only the queue of the session uses the known rows while the live query waits for the operation.
 
   private let query: PostgresQuery
-  private let plan: IncrementalPlan
+  private let plan: PostgresIncrementalPlan
   /// The known rows. The keys of new rows are added to the arena of their index.
   private let known: IncrementalResult<Element, PostgresRow>
   /// The keys that are read, or `nil` if all rows are.
@@ -53,7 +53,8 @@ final class IncrementalReceiver<Element: Differentiable & Sendable>: ResultRecei
   private var writer = SortKeyWriter()
 
   init(
-    query: PostgresQuery, plan: IncrementalPlan, known: IncrementalResult<Element, PostgresRow>,
+    query: PostgresQuery, plan: PostgresIncrementalPlan,
+    known: IncrementalResult<Element, PostgresRow>,
     keys: [[PostgresValue]]?
   ) {
     (self.query, self.plan, self.known, self.keys) = (query, plan, known, keys)
@@ -114,7 +115,7 @@ final class IncrementalReceiver<Element: Differentiable & Sendable>: ResultRecei
   func finish() -> ResultChange<PostgresRow>? {
     guard var change = change.take() else { return nil }
     for key in keys ?? [] {
-      IncrementalPlan.writeKey(key, &writer)
+      PostgresIncrementalPlan.writeKey(key, &writer)
       guard let identity = known.index.makeKey(writer) else { continue }
       if let row = known.index.row(identity), see(known.index.number(of: identity)) {
         change.removed.append(row)

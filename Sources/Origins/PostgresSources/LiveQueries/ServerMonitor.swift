@@ -284,7 +284,6 @@ final class ServerMonitor: Sendable {
 /// there, because it moves before the transaction is visible. On a standby server, the snapshot does not list the
 /// running transactions, and the position moves after the transaction is visible.
 struct ServerState: Sendable {
-  /// The state, as text.
   var text: String
   /// The state of the objects of the change triggers, or `nil` if it is not known.
   var objects: String?
@@ -300,7 +299,6 @@ struct ServerState: Sendable {
     ELSE '' END
     """
 
-  /// A Boolean value that indicates whether a standby server has this state.
   var isStandby: Bool { text.contains(" ") }
 
   /// The largest number of records that a look reads.

@@ -37,7 +37,6 @@ protocol FeedContents: AnyObject, Sendable {
   /// Returns a line that says that a subscriber has the latest revision.
   func alive(at revision: Int, token: String) -> Feed.Line
 
-  /// Returns the line for a status.
   func line(for status: SourceStatus) -> Feed.Line
 }
 

@@ -421,7 +421,6 @@ final class ServerConnection {
   var hasLines = false
   /// The size of the next line, if it waits for memory.
   var waitingBytes: Int?
-  /// A Boolean value that indicates whether there may be more to send at once.
   var hasMore = false
   var isInputOpen = true
   /// A Boolean value that indicates whether the connection has to be closed.

@@ -4,7 +4,6 @@ package import ObservableCollections
 
 /// An element that is written in event lines.
 package protocol EventElement: Differentiable, Sendable {
-  /// The element as JSON.
   var json: JSONElement { get }
   /// Returns the reason why the element cannot be sent, or `nil`.
   ///
@@ -88,7 +87,7 @@ package enum EventLine {
   }
 
   /// Appends a status, with its message if it has one.
-  package static func append(_ status: SourceStatus, to line: inout LineBuffer) {
+  static func append(_ status: SourceStatus, to line: inout LineBuffer) {
     append(state: status.state.name, message: status.error?.message, to: &line)
   }
 
@@ -212,7 +211,7 @@ package struct LineBuffer {
     bytes.append(contentsOf: text.utf8)
   }
 
-  package mutating func append(_ number: Int) {
+  mutating func append(_ number: Int) {
     append(String(number))
   }
 

@@ -57,7 +57,7 @@ package enum InputEvent {
 package struct InputContents {
   package let revision: Int
   /// The field that identifies elements, or `nil` for the whole element.
-  package let key: String?
+  let key: String?
   /// The token of the revision, if the event comes from a feed.
   package let token: String?
   /// The status of the source, if it has failed or is missing. The elements are its last contents.
@@ -90,7 +90,7 @@ package struct InputChange {
     let to: Int
   }
 
-  package let since: Int
+  let since: Int
   package let revision: Int
   /// The token of the revision, if the event comes from a feed.
   package let token: String?

@@ -8,10 +8,10 @@ package import SwappablePrimitives
 /// An error of a socket: the operation that failed, and the reason.
 package struct SocketError: Error, CustomStringConvertible {
   /// The operation and the path, for example `cannot connect to /run/lists.sock`.
-  package let operation: String
+  let operation: String
   /// The error code of the system, or 0.
-  package let code: Int32
-  package let reason: String
+  let code: Int32
+  let reason: String
 
   init(_ operation: String, code: Int32 = 0, _ reason: String) {
     (self.operation, self.code, self.reason) = (operation, code, reason)
@@ -99,7 +99,7 @@ package enum UnixSocket {
   /// Accepts a connection.
   ///
   /// - Returns: The descriptor, or `nil` if nobody waits.
-  package static func acceptConnection(_ listener: Int32) throws(SocketError) -> Int32? {
+  static func acceptConnection(_ listener: Int32) throws(SocketError) -> Int32? {
     while true {
       let descriptor = systemAccept(listener)
       if descriptor >= 0 { return descriptor }
@@ -157,7 +157,7 @@ package enum UnixSocket {
   /// - Parameters:
   ///   - peer: The part of the other process, `server` or `client`.
   ///   - part: The part of this process.
-  package static func refusal(of peer: String, _ descriptor: Int32, by part: String) -> String? {
+  static func refusal(of peer: String, _ descriptor: Int32, by part: String) -> String? {
     let own = geteuid()
     guard let user = peerUser(descriptor) else { return "the user of the \(peer) is not known" }
     let isKnown = isKnown(user)
@@ -172,7 +172,7 @@ package enum UnixSocket {
   package static func raiseFileLimit() { setFileLimit(.max) }
 
   /// Sets the number of files that this process may open. The system can permit fewer.
-  package static func setFileLimit(_ count: Int) {
+  static func setFileLimit(_ count: Int) {
     var limit = rlimit()
     guard getrlimit(fileLimit, &limit) == 0 else { return }
     limit.rlim_cur = min(rlim_t(count), limit.rlim_max)

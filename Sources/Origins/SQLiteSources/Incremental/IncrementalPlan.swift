@@ -83,7 +83,6 @@ extension RefetchReason {
       suggestion: "To read only changed rows, \(help).")
   }
 
-  /// The sentence and the suggestion.
   var text: String { "\(sentence) \(suggestion)" }
 }
 

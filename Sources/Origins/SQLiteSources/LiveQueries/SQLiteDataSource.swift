@@ -56,7 +56,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   // A commit reaches the collection in four steps:
   // 1. A `SQLiteConnection` reports its commit, or the `ChangeMonitor` finds the commit of another writer.
   // 2. `requestRead` notes the change, and the `ReadLoop` decides when to read.
-  // 3. `LiveQuery` reads the change in a transaction, and maps new rows to elements after it.
+  // 3. `SQLiteLiveQuery` reads the change in a transaction, and maps new rows to elements after it.
   // 4. The feed edits the collection.
 
   private struct State: Sendable {
@@ -69,7 +69,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   private let monitor: ChangeMonitor
   private let query: SQLiteQuery
   /// Only blocks of the queue use it.
-  private let liveQuery: LiveQuery<Element>
+  private let liveQuery: SQLiteLiveQuery<Element>
   private let queue = DispatchQueue(label: "swappable.sqlite.source")
   private let state = Locked(State())
   private let loop: ReadLoop
@@ -153,7 +153,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     loop = ReadLoop(queue: queue, timer: QueueTimer(clock: monitor.clock), clock: monitor.clock) {
       StartLimiter.reads.start(on: $0, $1)
     }
-    liveQuery = LiveQuery(monitor: monitor, query: query, tracking: tracking, map: map)
+    liveQuery = SQLiteLiveQuery(monitor: monitor, query: query, tracking: tracking, map: map)
     var state = SourceStatus.State.idle
     do throws(SQLiteError) {
       try monitor.readers.read { database throws(SQLiteError) in try query.check(on: database) }
@@ -232,7 +232,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
 
   /// A read that has begun. It does not keep the source alive.
   private struct Reading {
-    let liveQuery: LiveQuery<Element>
+    let liveQuery: SQLiteLiveQuery<Element>
     let collection: LiveCollection<Element>
     let changes: UnreadChanges.Extent
     /// The number of the source at the monitor.

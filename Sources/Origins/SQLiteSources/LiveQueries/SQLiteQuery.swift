@@ -6,7 +6,6 @@ import SwappableSQLite3
 struct SQLiteQuery: Sendable {
   let sql: String
   let arguments: SQLiteArguments
-  /// A Boolean value that indicates whether equal column names are an error.
   let needsUniqueColumnNames: Bool
   /// The largest result in bytes. A query without an end exceeds it.
   var byteLimit = 2_000_000_000

@@ -61,7 +61,6 @@ final class ConnectionGate: Sendable {
     }
   }
 
-  /// A Boolean value that indicates whether the calling thread has access.
   var isMine: Bool { state.withLock { $0.owner == .current } }
 
   /// Runs a closure with access.

@@ -43,7 +43,6 @@ extension DatabaseWatch {
     /// two files, which SQLite never locks.
     static let watchedSuffixes: [ByteString] = ["-wal", "-journal"]
   #else
-    /// The suffixes of the files to watch.
     static let watchedSuffixes: [ByteString] = ["", "-wal", "-journal"]
   #endif
 }

@@ -181,7 +181,6 @@ extension SQLiteError {
         + "commits")
   }
 
-  /// A Boolean value that indicates whether this is the error of a deleted write-ahead log.
   var isLostLog: Bool { path.map { self == SQLiteError(lostLogOf: $0) } ?? false }
 
   /// A Boolean value that indicates whether pages are missing at the end of a write-ahead log.

@@ -133,7 +133,6 @@ package struct SQLiteCell: Sendable {
 }
 
 extension RowBatch<SQLiteCell> {
-  /// Returns the value of a cell.
   fileprivate func value(at position: Int) -> SQLiteValue {
     let cell = cells[position]
     switch cell.kind {

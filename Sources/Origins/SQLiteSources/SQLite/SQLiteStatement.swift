@@ -30,7 +30,6 @@ final class SQLiteStatement {
     return sql.withUTF8 { left in text.withUTF8 { left.elementsEqual($0) } }
   }
 
-  /// A Boolean value that indicates whether the statement leaves the database file unchanged.
   var isReadOnly: Bool { sqlite3_stmt_readonly(handle) != 0 }
 
   /// The number of columns of a row, or 0 if the statement returns no rows.

@@ -23,7 +23,7 @@ public enum SQLiteValue: Sendable {
   }
 
   /// SQLite's name for the type of the value, for messages.
-  package var typeName: String {
+  var typeName: String {
     switch self {
     case .null: "NULL"
     case .integer: "INTEGER"

@@ -124,8 +124,8 @@ final class WriteLog {
 /// The way in which written rows are collected.
 ///
 /// Tests use weaker ways to prove that they would find the errors.
-package struct ChangeTracking: Sendable, Hashable {
-  package enum Collector: Sendable, Hashable {
+struct ChangeTracking: Sendable, Hashable {
+  enum Collector: Sendable, Hashable {
     /// SQLite's pre-update hook, which reports every written row.
     case preupdateHook
     /// SQLite's update hook, which does not report rows that REPLACE deletes, and previous rowids
@@ -134,10 +134,10 @@ package struct ChangeTracking: Sendable, Hashable {
   }
 
   /// The hook that collects rows.
-  package var collector = Collector.preupdateHook
+  var collector = Collector.preupdateHook
   /// A Boolean value that indicates whether collected rows are used only after a check that no
   /// other connection has written.
-  package var checksDataVersion = true
+  var checksDataVersion = true
 
-  package init() {}
+  init() {}
 }

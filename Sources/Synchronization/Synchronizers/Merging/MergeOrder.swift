@@ -17,7 +17,6 @@ struct MergeOrder {
     var end: Int
   }
 
-  /// The entries, in order.
   private(set) var entries: [Int] = []
   /// For each entry, the number of chain elements before it.
   private(set) var gaps: [Int] = []

@@ -98,7 +98,6 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
     }
   }
 
-  /// A Boolean value that indicates whether the client was edited since the last synchronization.
   var hasUnsynchronizedChanges: Bool {
     let state = capture().state
     return !state.client.hasSameContents(as: state.shadow)

@@ -1,5 +1,5 @@
-public import Diffing
-public import ObservableCollections
+package import Diffing
+package import ObservableCollections
 
 /// A random editor of data sources. Equal seeds give equal edits.
 ///
@@ -8,19 +8,19 @@ public import ObservableCollections
 ///
 /// The editor keeps the collection at about a given size. It checks that each draft shows the
 /// edits.
-public struct RandomEditor<Element: Differentiable & Sendable>: Sendable {
+package struct RandomEditor<Element: Differentiable & Sendable>: Sendable {
   /// The seed of the editor.
-  public let seed: UInt64
+  let seed: UInt64
   /// The number of steps so far.
-  public private(set) var step = 0
+  package private(set) var step = 0
   /// The kinds of edits. A kind that occurs twice is used twice as often.
-  public var kinds: [RandomEdit]
+  package var kinds: [RandomEdit]
   /// The size at which the collection stops growing.
-  public var size: Int
+  package var size: Int
   /// The maximum number of edits in a transaction.
-  public var editsPerStep: Int
+  var editsPerStep: Int
   /// The generator of the random numbers.
-  public var random: SeededGenerator
+  package var random: SeededGenerator
 
   private let make: @Sendable (inout SeededGenerator) -> Element
   private let change: @Sendable (inout Element, inout SeededGenerator) -> Void
@@ -34,7 +34,7 @@ public struct RandomEditor<Element: Differentiable & Sendable>: Sendable {
   ///   - kinds: The kinds of edits.
   ///   - make: A closure that creates an element. It may repeat identities.
   ///   - change: A closure that changes the content of an element, but not its identity.
-  public init(
+  package init(
     seed: UInt64, size: Int = 12, editsPerStep: Int = 4, kinds: [RandomEdit] = RandomEdit.allCases,
     make: @escaping @Sendable (inout SeededGenerator) -> Element,
     change: @escaping @Sendable (inout Element, inout SeededGenerator) -> Void
@@ -49,19 +49,19 @@ public struct RandomEditor<Element: Differentiable & Sendable>: Sendable {
   }
 
   /// Creates a random element.
-  public mutating func makeElement() -> Element { make(&random) }
+  package mutating func makeElement() -> Element { make(&random) }
 
   /// Creates a random list of elements.
   ///
   /// - Parameter maximum: The maximum length. The default is ``size``.
-  public mutating func makeElements(upTo maximum: Int? = nil) -> [Element] {
+  package mutating func makeElements(upTo maximum: Int? = nil) -> [Element] {
     (0..<random.below((maximum ?? size) + 1)).map { _ in make(&random) }
   }
 
   /// Edits a source in one transaction.
   ///
   /// - Throws: A ``ContractError`` if the draft, or a nested transaction, does not show the edits.
-  public mutating func step(_ source: some EditableDataSource<Element>) throws(ContractError) {
+  package mutating func step(_ source: some EditableDataSource<Element>) throws(ContractError) {
     var violation: ContractError?
     source.transaction { draft in
       var model = draft.elements
@@ -79,7 +79,7 @@ public struct RandomEditor<Element: Differentiable & Sendable>: Sendable {
   }
 
   /// Returns a shuffled, thinned and edited version of a list, with some new elements.
-  public mutating func variation(of elements: [Element]) -> [Element] {
+  package mutating func variation(of elements: [Element]) -> [Element] {
     var result = elements.filter { _ in !random.oneIn(4) }
     for index in result.indices where random.oneIn(3) { change(&result[index], &random) }
     if random.oneIn(2) { result.shuffle(using: &random) }
@@ -100,7 +100,7 @@ extension RandomEditor where Element == TestElement {
   ///   - allowsDuplicates: A Boolean value that indicates whether identities repeat. If `false`,
   ///     each element has a new identity.
   ///   - kinds: The kinds of edits.
-  public init(
+  package init(
     seed: UInt64, size: Int = 12, editsPerStep: Int = 4, allowsDuplicates: Bool = true,
     kinds: [RandomEdit] = RandomEdit.allCases
   ) {
@@ -217,7 +217,7 @@ extension RandomEditor {
 }
 
 /// A kind of random edit.
-public enum RandomEdit: Sendable, Hashable, CaseIterable {
+package enum RandomEdit: Sendable, Hashable, CaseIterable {
   /// Appends an element.
   case append
   /// Inserts an element at a random offset.

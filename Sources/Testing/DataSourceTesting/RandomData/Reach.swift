@@ -43,12 +43,12 @@ package final class Reach: Sendable {
   @TaskLocal package static var current: Reach?
 
   /// The names of the four kinds of operations.
-  package static let kinds = ["deletion", "insertion", "update", "move"]
+  static let kinds = ["deletion", "insertion", "update", "move"]
 
   private let counts: Locked<[String: Int]>
 
   /// Creates a counter of some cases.
-  package convenience init(_ cases: Cases...) { self.init(cases) }
+  convenience init(_ cases: Cases...) { self.init(cases) }
 
   /// Creates a counter of some cases.
   package init(_ cases: [Cases]) {
@@ -89,7 +89,6 @@ extension Reach {
 
     package init() {}
 
-    /// Adds the operations of a changeset.
     package mutating func add(_ changeset: Changeset) {
       counts[0] += changeset.deletions.count
       counts[1] += changeset.insertions.count
@@ -97,8 +96,7 @@ extension Reach {
       counts[3] += changeset.moves.count
     }
 
-    /// Adds other operations.
-    package mutating func add(_ other: Operations) {
+    mutating func add(_ other: Operations) {
       for index in counts.indices { counts[index] += other.counts[index] }
     }
   }
@@ -140,7 +138,7 @@ extension Reach {
 extension RecordingObserver {
   /// Observes a source to count its operations. The changes are neither checked nor kept.
   package convenience init(counting source: any DataSource<Element>) {
-    self.init(source, checksReplay: .atEnd, keeps: 1, expectsEveryRevision: false)
+    self.init(source, replaysEvery: nil, keeps: 1, expectsEveryRevision: false)
   }
 }
 
@@ -172,7 +170,7 @@ struct EditorReach {
 /// A random test that never reached one of its cases, or reached it too seldom.
 package struct ReachError: Error, CustomStringConvertible {
   /// The cases that were reached too seldom.
-  package let missing: [String]
+  let missing: [String]
   package let description: String
 
   fileprivate init(_ counts: [String: Int], least: Int) {

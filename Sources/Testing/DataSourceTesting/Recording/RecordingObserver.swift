@@ -23,19 +23,20 @@ public final class RecordingObserver<Element: Differentiable & Sendable>: Sendab
   ///
   /// - Parameters:
   ///   - source: The source to observe.
-  ///   - checksReplay: How often changes are applied, which takes O(n) each time.
+  ///   - replaysEvery: The interval of the changes that are applied when they arrive, which takes O(n) each time,
+  ///     or `nil` to apply all kept changes when the violations are read.
   ///   - keeps: The number of events to keep. Older events are dropped after they are checked.
   ///   - seed: The seed to report with each violation.
   ///   - expectsEveryRevision: A Boolean value that indicates whether each event must have the next
   ///     revision. Pass `false` if delivery may fall behind, because pending changes then become
   ///     one event (T11).
   public init(
-    _ source: any DataSource<Element>, checksReplay: ReplayChecking = .every, keeps: Int = .max,
+    _ source: any DataSource<Element>, replaysEvery: Int? = 1, keeps: Int = .max,
     seed: UInt64? = nil, expectsEveryRevision: Bool = true
   ) {
     let record = EventRecord<Element>(
       RecordingOptions(
-        checksReplay: checksReplay, keeps: keeps, seed: seed,
+        replaysEvery: replaysEvery, keeps: keeps, seed: seed,
         expectsEveryRevision: expectsEveryRevision))
     self.record = record
     isImmediate = true
@@ -51,20 +52,22 @@ public final class RecordingObserver<Element: Differentiable & Sendable>: Sendab
   ///   - source: The source to observe.
   ///   - scheduler: Where to call the observer.
   ///   - policy: How pending changes are buffered.
-  ///   - checksReplay: How often changes are applied, which takes O(n) each time.
+  ///   - replaysEvery: The interval of the changes that are applied when they arrive, which takes O(n) each time,
+  ///     or `nil` to apply all kept changes when the violations are read.
   ///   - keeps: The number of events to keep. Older events are dropped after they are checked.
   ///   - seed: The seed to report with each violation.
   ///   - expectsEveryRevision: A Boolean value that indicates whether each event must have the next
   ///     revision, if the policy keeps everything. Pass `false` if delivery may fall behind,
   ///     because pending changes then become one event (T11).
   public init(
-    _ source: any DataSource<Element>, on scheduler: Scheduler, policy: DeliveryPolicy = .coalesce,
-    checksReplay: ReplayChecking = .every, keeps: Int = .max, seed: UInt64? = nil,
+    _ source: any DataSource<Element>, on scheduler: DeliveryScheduler,
+    policy: DeliveryPolicy = .coalesce,
+    replaysEvery: Int? = 1, keeps: Int = .max, seed: UInt64? = nil,
     expectsEveryRevision: Bool = true
   ) {
     let record = EventRecord<Element>(
       RecordingOptions(
-        checksReplay: checksReplay, keeps: keeps, seed: seed,
+        replaysEvery: replaysEvery, keeps: keeps, seed: seed,
         expectsEveryRevision: expectsEveryRevision && policy == .everything))
     self.record = record
     isImmediate = false
@@ -74,12 +77,13 @@ public final class RecordingObserver<Element: Differentiable & Sendable>: Sendab
   /// Creates an observer without a source. Pass events to ``receive(_:)``.
   ///
   /// - Parameters:
-  ///   - checksReplay: How often changes are applied, which takes O(n) each time.
+  ///   - replaysEvery: The interval of the changes that are applied when they arrive, which takes O(n) each time,
+  ///     or `nil` to apply all kept changes when the violations are read.
   ///   - keeps: The number of events to keep. Older events are dropped after they are checked.
   ///   - seed: The seed to report with each violation.
-  public init(checksReplay: ReplayChecking = .every, keeps: Int = .max, seed: UInt64? = nil) {
+  public init(replaysEvery: Int? = 1, keeps: Int = .max, seed: UInt64? = nil) {
     record = EventRecord(
-      RecordingOptions(checksReplay: checksReplay, keeps: keeps, seed: seed))
+      RecordingOptions(replaysEvery: replaysEvery, keeps: keeps, seed: seed))
     isImmediate = false
     observation = nil
   }
@@ -237,24 +241,6 @@ extension RecordingObserver {
       "waited \(timeout) for a condition, but the last of \(eventCount) events led to "
         + Contents.text(snapshot)
     )
-  }
-}
-
-/// The frequency at which a ``RecordingObserver`` replays changes. A replay takes O(*n*).
-public enum ReplayChecking: Sendable, Hashable {
-  /// Replays each change when it arrives.
-  case every
-  /// Replays every *n*th change when it arrives.
-  case sampled(Int)
-  /// Replays all kept changes when the violations are read.
-  case atEnd
-
-  func isDue(at step: Int) -> Bool {
-    switch self {
-    case .every: true
-    case .sampled(let distance): step % max(1, distance) == 0
-    case .atEnd: false
-    }
   }
 }
 

@@ -45,7 +45,7 @@ public func checkOperator<Output: Differentiable & Sendable>(
 ///   - steps: The number of transactions.
 ///   - calls: A closure that returns the number of calls of the operator's closure so far (O4).
 /// - Throws: A ``ContractError`` with the rule, the seed and the step.
-public func checkOperator<Input: Differentiable & Sendable, Output: Differentiable & Sendable>(
+package func checkOperator<Input: Differentiable & Sendable, Output: Differentiable & Sendable>(
   _ makeOutput: @escaping @Sendable (any DataSource<Input>) -> LiveCollection<Output>,
   is reference: @escaping @Sendable ([Input]) -> [Output], editor: RandomEditor<Input>,
   steps: Int = 30, calls: (() -> Int)? = nil

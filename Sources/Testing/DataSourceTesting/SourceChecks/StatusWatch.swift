@@ -112,7 +112,6 @@ final class StartWatch<Element: Differentiable & Sendable>: Sendable {
     let states = Locked<[SourceStatus.State]>([])
   }
 
-  /// Starts a source.
   init(starting source: any DataSource<Element>) {
     let calls = Calls()
     self.calls = calls

@@ -192,7 +192,6 @@ struct ShownSections<Section: DifferentiableSection> {
     draw(data)
   }
 
-  /// The number of cells in each section.
   var counts: [Int] { sections.map(\.cells.count) }
   var headings: [Section] { sections.compactMap(\.heading) }
   var cells: [[Item]] { sections.map { $0.cells.compactMap(\.self) } }

@@ -44,7 +44,6 @@ struct Arguments {
     }
   }
 
-  /// Returns a Boolean value that indicates whether an option is given.
   func has(_ option: Option) -> Bool { given.contains { $0.option.name == option.name } }
 
   private func value(

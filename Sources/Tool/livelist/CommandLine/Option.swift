@@ -28,7 +28,6 @@ struct Option: Sendable {
   var repeats: [CommandName] = []
   /// The option in the synopsis of a command, if it is more than the option and its value.
   var synopsis: [CommandName: String] = [:]
-  /// A Boolean value that indicates whether the option must be given.
   var isRequired = false
   /// The options that contradict this one.
   var conflicts: [String] = []
@@ -39,7 +38,6 @@ struct Option: Sendable {
   /// Parses a value that is given, and stores it.
   let store: @Sendable (inout Options, Given) throws(LivelistError) -> Void
 
-  /// A value that is given to an option.
   struct Given {
     let option: Option
     let bytes: ByteString
@@ -56,7 +54,6 @@ struct Option: Sendable {
       return .usage("\(option.name) cannot be \"\(shown)\"; use \(advice)")
     }
 
-    /// Returns the value as a number in a range.
     func number(in range: ClosedRange<Int>) throws(LivelistError) -> Int {
       guard let number = Int(text), range.contains(number) else {
         throw mistake(
@@ -70,10 +67,8 @@ struct Option: Sendable {
   /// The name and the short name.
   var names: [String] { [name, shortName].compactMap(\.self) }
 
-  /// A Boolean value that indicates whether the option takes a value.
   var takesValue: Bool { value != nil || !choices.isEmpty }
 
-  /// The option and its value.
   var usage: String {
     let value = choices.isEmpty ? value : choices.joined(separator: "|")
     return [name, value].compactMap(\.self).joined(separator: " ")

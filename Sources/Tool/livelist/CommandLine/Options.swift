@@ -14,18 +14,14 @@ struct Options: Sendable {
   var listKeys: [String] = []
   var selection = Selection()
   var format: OutputFormat?
-  /// A Boolean value that indicates whether each change is printed as the whole list.
   var printsSnapshots = false
-  /// A Boolean value that indicates whether no initial event is printed.
   var printsChangesOnly = false
   /// The command to run for each change.
   var execution: ByteString?
-  /// A Boolean value that indicates whether the command runs for the initial contents, too.
   var executesInitial = false
   /// A Boolean value that indicates whether the exit status tells if the sources differ.
   var hasExitCode = false
   var isQuiet = false
-  /// A Boolean value that indicates whether only the numbers of changes are printed.
   var printsCounts = false
   var preference = MergeConflict<JSONElement>.Preference.theirs
   /// A Boolean value that indicates whether a conflict is an error.
@@ -39,18 +35,17 @@ struct Options: Sendable {
   /// A Boolean value that indicates whether the steps of the work are printed on standard error.
   var isTraced = false
   var endsWithInput = false
-  /// A Boolean value that indicates whether each commit notifies the readers.
   var wakesReaders = false
   /// The roles that may read the records.
   var readers: [String] = []
-  var locking = ChangeTriggerLocking()
+  var lockTimeout = Duration.milliseconds(100)
+  var lockAttempts = 20
 }
 
 /// The options of all commands that open sources.
 struct SourceOptions: Equatable, Sendable {
   /// The field that identifies elements, in every source.
   var key: String?
-  /// A Boolean value that indicates whether a line that is not valid is an error.
   var hasStrictLines = false
   /// The longest time that a query may take, or `nil` if there is no limit.
   var timeout: Duration?
@@ -60,7 +55,6 @@ struct SourceOptions: Equatable, Sendable {
   var followsPipes = false
 }
 
-/// The format of an output.
 enum OutputFormat: String {
   /// One event on a line, for programs.
   case json
@@ -336,14 +330,14 @@ extension Option {
         100.
         """
     ) { (options, given) throws(LivelistError) in
-      options.locking.timeout = .milliseconds(try given.number(in: 1...3_600_000))
+      options.lockTimeout = .milliseconds(try given.number(in: 1...3_600_000))
     },
     Option(
       name: "--attempts", value: "N", example: "20", commands: [.triggers],
       actions: [.install, .uninstall], summary: "how often to try to lock a table",
       help: "The largest number of attempts to lock each table. The default is 20."
     ) { (options, given) throws(LivelistError) in
-      options.locking.attempts = try given.number(in: 1...1_000_000)
+      options.lockAttempts = try given.number(in: 1...1_000_000)
     },
   ]
 }

@@ -163,7 +163,6 @@ struct Serve: Command {
   private var names: String { lists.map(\.name).joined(separator: ", ") }
 }
 
-/// A list that is served.
 private struct ServedList {
   let container: SwappableContainer<JSONElement>
   /// The field that identifies elements, also in the sources that the list is swapped to.

@@ -5,7 +5,6 @@ import TerminalViews
 
 /// The command `triggers`: installs, removes or shows the change triggers of tables of a server.
 struct Triggers: Command {
-  /// An action of the command.
   enum Action: String, CaseIterable {
     case install
     case uninstall
@@ -17,7 +16,6 @@ struct Triggers: Command {
     /// The options of the command that the action takes.
     var options: [Option] { Option.all.filter { $0.actions.contains(self) } }
 
-    /// A Boolean value that indicates whether the action needs the names of tables.
     var needsTables: Bool { self == .install || self == .sql }
 
     /// What the action does, in a few words for the help.
@@ -121,11 +119,12 @@ struct Triggers: Command {
     case .install:
       lines = try await connection.installChangeTriggers(
         on: tables, wakesReaders: options.wakesReaders, readers: options.readers,
-        locking: options.locking
+        lockTimeout: options.lockTimeout, lockAttempts: options.lockAttempts
       ).map(\.description)
     case .uninstall:
-      lines = try await connection.uninstallChangeTriggers(on: named, locking: options.locking)
-        .map(\.description)
+      lines = try await connection.uninstallChangeTriggers(
+        on: named, lockTimeout: options.lockTimeout, lockAttempts: options.lockAttempts
+      ).map(\.description)
     case .status:
       lines = try await connection.changeTriggerStatus(on: named).map(Triggers.status)
     case .sql:

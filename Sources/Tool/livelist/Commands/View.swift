@@ -20,7 +20,6 @@ struct View: Command {
     }
   }
 
-  /// A Boolean value that indicates whether the list is printed once.
   private var printsOnce: Bool {
     options.format != nil || TerminalCapabilities.current == .none
   }

@@ -97,7 +97,6 @@ struct SourceSpecification: Sendable, Equatable {
     kind = .several(parts)
   }
 
-  /// A Boolean value that indicates whether the source reads standard input.
   var readsInput: Bool {
     switch kind {
     case .events: true
@@ -113,7 +112,6 @@ struct SourceSpecification: Sendable, Equatable {
     return redacted(name.description) + (rest.isEmpty ? "" : " …")
   }
 
-  /// A Boolean value that indicates whether the source is a single pipe, which ends.
   var isPipe: Bool { if case .pipe = kind { true } else { false } }
 
   /// A Boolean value that indicates whether elements are identified without the option `--key`.
@@ -416,7 +414,6 @@ private struct SourceParser {
   }
 }
 
-/// The kind of a file.
 private enum FileKind: Equatable {
   case list(SourceSpecification.Format)
   case database

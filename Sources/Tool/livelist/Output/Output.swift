@@ -20,7 +20,6 @@ final class Output: Sendable {
     self.descriptor = descriptor
   }
 
-  /// A Boolean value that indicates whether the output is a terminal.
   var isTerminal: Bool { isatty(descriptor) == 1 }
 
   /// The style of text for people. Another program receives whole values, because it may look for them.

@@ -16,7 +16,6 @@ struct ViewColumns {
   /// The name of the member that identifies the elements, if there is one.
   private var keyName: String?
   private var hasValues = false
-  /// A Boolean value that indicates whether no element was recorded.
   private var isEmpty = true
 
   init() {}
@@ -52,7 +51,6 @@ struct ViewColumns {
     return [Self.valueTitle] + names.filter { $0 != Self.valueTitle }
   }
 
-  /// A Boolean value that indicates whether there is a column for values without members.
   private var hasValueColumn: Bool { hasValues || names.isEmpty && !isEmpty }
 
   /// Returns the columns of the list. An empty list has none.

@@ -10,7 +10,6 @@ struct ViewDetail: Equatable {
   private(set) var element: JSONElement
   /// The names of the members that have changed a moment ago.
   private(set) var changed: Set<ByteString> = []
-  /// A Boolean value that indicates whether the list contains the element no longer.
   private(set) var isGone = false
   /// The lines for a number of columns, which can be many.
   private var layout: Layout?
@@ -50,7 +49,6 @@ struct ViewDetail: Equatable {
     Dictionary(element.members?.map { (ByteString($0.name), $0.value) } ?? []) { $1 }
   }
 
-  /// Returns the lines for a number of columns.
   mutating func lines(columns: Int) -> [TerminalLine] {
     if let layout, layout.columns == columns { return layout.lines }
     let members = element.members ?? [(ViewColumns.valueTitle, element)]

@@ -13,7 +13,6 @@ struct ViewGroup: Hashable, Sendable {
     left.key == right.key && left.text.hasSameBytes(as: right.text)
   }
 
-  /// Creates the group of an element.
   init(of element: JSONElement, by field: String) {
     let value = ViewColumns.value(of: element, in: field)
     key = ViewOrder.Key(value)

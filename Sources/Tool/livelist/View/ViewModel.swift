@@ -113,10 +113,8 @@ struct ViewModel {
     }
   }
 
-  /// A Boolean value that indicates whether an element is shown in place of the list.
   var isShowingDetail: Bool { if case .detail = mode { true } else { false } }
 
-  /// A Boolean value that indicates whether the user is typing a filter.
   var isTypingFilter: Bool { typedFilter != nil }
 
   /// The filter and the order of the list. A filter takes effect while the user types it.

@@ -91,7 +91,6 @@ final class ViewRow: Differentiable, @unchecked Sendable {
     element == source.element && group == source.group
   }
 
-  /// Returns the sort key of the row in a column.
   fileprivate func key(in column: ViewSortColumn) -> ViewOrder.Key {
     if sort.column !== column {
       sort = (ViewOrder.Key(ViewColumns.value(of: element, in: column.title)), column)

@@ -38,7 +38,6 @@ struct ViewPattern: Sendable, Equatable {
     return members.contains { matches(ViewColumns.text(of: $0.value)) }
   }
 
-  /// Returns a Boolean value that indicates whether a text contains the pattern.
   func matches(_ text: String) -> Bool { text.lowercased().contains(self.text) }
 
   private static func lowercase(_ byte: UInt8) -> UInt8 {

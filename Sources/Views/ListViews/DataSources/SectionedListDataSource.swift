@@ -22,7 +22,6 @@ public final class SectionedListDataSource<Section: DifferentiableSection> {
   /// A closure that is called with each proposal. It can commit the proposal.
   public var proposalHandler: (@MainActor (Proposal) -> Void)?
 
-  /// The number of proposals so far.
   private var proposalCount = 0
 
   /// Creates a list.

@@ -38,7 +38,7 @@ package struct FrameWriter: Sendable {
   }
 
   /// Forgets the contents of the screen. The next frame clears the screen and is drawn completely.
-  package mutating func forget() {
+  mutating func forget() {
     shown = nil
   }
 

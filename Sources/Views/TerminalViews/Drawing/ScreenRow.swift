@@ -33,7 +33,6 @@ struct ScreenRow {
     column < cells.count ? cells[column] : .blank
   }
 
-  /// The cell of the last character.
   var lastCharacter: ScreenCell? { cells.last { !$0.text.isEmpty } }
 
   /// Returns a Boolean value that indicates whether a column is the first one of its character.

@@ -22,7 +22,6 @@ struct ListWindow: Sendable, Hashable {
   var staysAtTop = false {
     didSet { if staysAtTop != oldValue { isScrolled = top > 0 } }
   }
-  /// A Boolean value that indicates whether the user has scrolled away from the first row.
   private var isScrolled = false
 
   /// The offsets of the visible rows.
@@ -46,7 +45,6 @@ struct ListWindow: Sendable, Hashable {
     clamp()
   }
 
-  /// A Boolean value that indicates whether the window follows the first row.
   private var isAtTop: Bool { staysAtTop && !isScrolled }
 
   /// Adjusts the offsets to a change of the list.

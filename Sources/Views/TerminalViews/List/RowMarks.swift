@@ -18,7 +18,6 @@ package enum RowMark: Sendable, Hashable {
     }
   }
 
-  /// The color of the row.
   package var color: TerminalColor {
     switch self {
     case .inserted: .green

@@ -70,7 +70,6 @@ struct ColumnWidths: Sendable, Hashable {
     for (number, column) in columns.enumerated() { record(column.title, in: number) }
   }
 
-  /// The width of a column.
   subscript(column: Int) -> Int { widest[column] }
 
   /// Widens a column for a text.

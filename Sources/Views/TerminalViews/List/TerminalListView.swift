@@ -74,7 +74,7 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
       tracking { draw(self) }
     }
     self.pacer = pacer
-    let scheduler = Scheduler { [inbox = pacer.inbox, weak pacer] work in
+    let scheduler = DeliveryScheduler { [inbox = pacer.inbox, weak pacer] work in
       guard inbox.add(work) else { return }
       Task { @MainActor in
         inbox.taskBegins()
@@ -271,7 +271,6 @@ final class FrameInbox: Sendable {
     }
   }
 
-  /// Removes and returns the work.
   func takeAll() -> [Work] {
     state.withLock { state in
       defer { state.work = [] }

@@ -166,10 +166,8 @@ extension sigaction {
     }
   #endif
 
-  /// A Boolean value that indicates whether the signal has its default action.
   var isDefault: Bool { has(SIG_DFL) }
 
-  /// A Boolean value that indicates whether the signal is ignored.
   var isIgnored: Bool { has(SIG_IGN) }
 
   private func has(_ other: sig_t?) -> Bool {

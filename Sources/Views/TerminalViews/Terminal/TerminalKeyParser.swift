@@ -44,7 +44,6 @@ package struct TerminalKeyParser: Sendable {
   private static let maximumPaste = 65_536
   private static let pasteEnd = Array("\u{1B}[201~".utf8)
 
-  /// Creates a parser.
   package init() {}
 
   /// A Boolean value that indicates whether the next bytes determine the meaning of the previous

@@ -32,7 +32,6 @@ public final class TerminalScreen {
   private let signals: TerminalSignals
   private var writer: FrameWriter
   private var tasks: [Task<Void, Never>] = []
-  /// A Boolean value that indicates whether a signal has asked the program to exit.
   private var isEnding = false
   /// Waits until the terminal accepts the rest of a frame.
   // Used on the main actor, and by the deinitializer. The declaration of Dispatch does not say that it is sendable.

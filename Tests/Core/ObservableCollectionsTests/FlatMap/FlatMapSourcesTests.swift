@@ -473,7 +473,7 @@ struct TodoList: Differentiable, Sendable {
       return sources[number]
     }
     #expect(all.count == 2 * size && calls.exchange(0) == size)
-    let events = RecordingObserver(all, checksReplay: .atEnd)
+    let events = RecordingObserver(all, replaysEvery: nil)
     let domain = all.collection.node.domain
     let visits = domain.visits
     sources[size / 2].append(-1)

@@ -131,7 +131,7 @@ import Testing
         }
         shown.value = models(event.snapshot)
       },
-      sections.observe(on: Scheduler { work in queue.value.append(work) }) { event in
+      sections.observe(on: DeliveryScheduler { work in queue.value.append(work) }) { event in
         if case .change(let change) = event {
           let next = change.sectionedChangeset().applying(
             to: merged.value, with: models(change.after))

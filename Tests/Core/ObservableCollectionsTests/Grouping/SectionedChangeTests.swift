@@ -43,7 +43,7 @@ import Testing
     let queue = Shared<[@Sendable () -> Void]>([])
     let changes = Shared<[SectionedChangeset]>([])
     let observation = items.sections(by: \.content, order: .ascending(\.self))
-      .observe(on: Scheduler { work in queue.value.append(work) }) { event in
+      .observe(on: DeliveryScheduler { work in queue.value.append(work) }) { event in
         if case .change(let change) = event { changes.value.append(change.sectionedChangeset()) }
       }
     func deliver() -> [SectionedChangeset] {
@@ -76,7 +76,7 @@ import Testing
     let jobs = Log<@Sendable () -> Void>()
     let wrong = Shared(0)
     let observation = items.sections { $0.content }
-      .observe(on: Scheduler { work in jobs.append(work) }) { event in
+      .observe(on: DeliveryScheduler { work in jobs.append(work) }) { event in
         guard case .change(let change) = event else { return }
         let (before, after) = (
           change.before.map { Model(model: $0.key, elements: $0.elements) },

@@ -300,7 +300,7 @@ import Testing
     let jobs = Shared<[@Sendable () -> Void]>([])
     let reader = Reader([TestElement(1)], at: 0)
     let observation = history.observe(
-      since: token, on: Scheduler { job in jobs.value.append(job) }, reader.receive)
+      since: token, on: DeliveryScheduler { job in jobs.value.append(job) }, reader.receive)
     items.append(TestElement(3))
     items.remove(at: 0)
     while !jobs.value.isEmpty { jobs.value.removeFirst()() }

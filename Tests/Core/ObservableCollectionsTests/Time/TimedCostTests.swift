@@ -82,10 +82,10 @@ import Testing
   @Test(arguments: sizes) func `changes have as many operations as elements change`(size: Int) {
     let (items, clock) = (Items((0..<size).map { TestElement($0, $0) }), ManualClock())
     let shown = RecordingObserver(
-      items.expiring(after: .seconds(1), clock: clock), checksReplay: .atEnd)
-    let newest = RecordingObserver(items.latest(size / 2), checksReplay: .atEnd)
+      items.expiring(after: .seconds(1), clock: clock), replaysEvery: nil)
+    let newest = RecordingObserver(items.latest(size / 2), replaysEvery: nil)
     let quiet = RecordingObserver(
-      items.debounced(for: .seconds(1), clock: clock), checksReplay: .atEnd)
+      items.debounced(for: .seconds(1), clock: clock), replaysEvery: nil)
     clock.advance(by: .milliseconds(500))
     edit(items)
     #expect(shown.changes.map(\.changeset.changeCount) == [1, 1, 1, 1])

@@ -29,7 +29,6 @@ final class Group<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
   /// The edited elements in a pass.
   @exclusivity(unchecked) @usableFromInline var draft: CollectionDraft<Element>?
 
-  /// The hash value of the key.
   @usableFromInline let hash: Int
   /// The parts of the node of the groups.
   @usableFromInline let parts: PartitionedDependents
@@ -46,7 +45,6 @@ final class Group<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
     newest = ListSection(SectionVersion(key, Snapshot()))
   }
 
-  /// Sets the newest elements.
   // Inlined: otherwise, the type of the section would be looked up.
   @inlinable
   func setNewest(_ section: consuming ListSection<Key, Element>) {
@@ -75,7 +73,6 @@ final class Group<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
   @inlinable
   func remove(_ row: UInt32) -> Int { rows?.remove(row) ?? 0 }
 
-  /// Returns the offset of a row in the group.
   @inlinable
   func offset(of row: UInt32) -> Int { rows?.offset(of: row) ?? 0 }
 
@@ -154,7 +151,6 @@ final class Group<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
     return isRemoved
   }
 
-  /// A Boolean value that indicates whether the group is no longer in the directory.
   var isRemoved: Bool { use.withLock { $0.isRemoved } }
 }
 

@@ -102,7 +102,6 @@ struct GroupOperator<
     for update in changeset.updates { followUpdate(at: update.to, after[update.to]) }
   }
 
-  /// Follows the update of the element at an offset.
   @inlinable
   mutating func followUpdate(at offset: Int, _ element: Element) {
     let (row, newKey) = (rows.order[offset], key(element))

@@ -18,7 +18,6 @@ struct GroupingRule<Key: Hashable & Sendable, Element: Differentiable & Sendable
     (self.source, self.key, self.order) = (source, key, order)
   }
 
-  /// The sections.
   @inlinable var sections: LiveCollection<ListSection<Key, Element>> {
     list(GroupDirectory(), GroupView(showsElements: true) { $0 })
   }
@@ -36,7 +35,6 @@ struct GroupingRule<Key: Hashable & Sendable, Element: Differentiable & Sendable
     return list
   }
 
-  /// The index.
   @inlinable var index: LiveIndex<Key, Element> {
     let directory = GroupDirectory<Key, Element>()
     let list: LiveCollection<ListSection<Key, Element>> = list(directory, nil)

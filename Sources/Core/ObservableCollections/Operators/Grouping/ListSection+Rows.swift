@@ -52,13 +52,10 @@ extension ListSection {
     }
   }
 
-  /// The header of this section.
   @inlinable var header: Row { .header(key, count: elements.count) }
 
-  /// The header and the elements.
   @inlinable var rows: [Row] { [header] + elements.map(Row.element) }
 
-  /// Returns the header or an element.
   @inlinable
   func row(at offset: Int) -> Row { offset == 0 ? header : .element(elements[offset - 1]) }
 
@@ -111,7 +108,6 @@ struct SectionRowsOperator<Key: Hashable & Sendable, Item: Differentiable & Send
   @usableFromInline typealias Output = Section.Row
 
   @usableFromInline let input: CollectionInput<Section>
-  /// The number of rows of each section.
   @usableFromInline var lengths = BlockLengths(lengths: [])
 
   @inlinable

@@ -103,7 +103,6 @@ final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & S
   }
 }
 
-/// The number of versions of sections so far.
 private let versionCount = Atomic(0)
 
 extension CollectionChange {
@@ -181,7 +180,6 @@ extension SectionedChangeset {
 }
 
 extension Snapshot {
-  /// The element at a path.
   fileprivate func element<Key, Item>(at path: ElementPath) -> Item
   where Element == ListSection<Key, Item> {
     self[path.section].elements[path.element]

@@ -93,7 +93,6 @@ struct JoinOperator<
     }
   }
 
-  /// Returns the pairs of a left element.
   @inlinable
   func pairs(of element: Left, _ key: Key?, _ rights: Snapshot<Right>) -> [Pair] {
     let pairs = rightRows.rows(of: rightRows.entry(of: key)).map { row in

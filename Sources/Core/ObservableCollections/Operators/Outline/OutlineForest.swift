@@ -94,7 +94,6 @@ struct OutlineForest: ~Copyable, Sendable {
     return key.holder == row && key.namingCount > 0
   }
 
-  /// Returns whether a row has children.
   @usableFromInline
   func hasChildren(_ row: UInt32) -> Bool {
     let key = keys[Int(links[row].key)]

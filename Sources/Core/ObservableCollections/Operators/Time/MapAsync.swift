@@ -340,7 +340,6 @@ final class TransformTasks<Input: Sendable, Output: Sendable>: @unchecked Sendab
   /// The number of jobs that waited when canceled ones were removed the last time.
   private var wantedLimit = 64
 
-  /// Starts a job.
   func start(_ job: Int, _ input: Input) {
     running[job] = input
     let transform = transform
@@ -358,7 +357,6 @@ final class TransformTasks<Input: Sendable, Output: Sendable>: @unchecked Sendab
   /// Cancels the task of a job, if it runs.
   func cancel(_ job: Int) { tasks.removeValue(forKey: job)?.cancel() }
 
-  /// Takes the results that are there.
   func takeResults() -> [JobResult] {
     let results = finished.withLock { finished in
       defer { finished = [] }

@@ -80,7 +80,6 @@ private struct RateLimitOperator<Element: Differentiable & Sendable>: Collection
   var pending: ChangesetAccumulator?
   /// The time at which pending changes may be shown.
   var deadline = Duration.zero
-  /// A Boolean value that indicates whether the first contents were shown.
   var hasShown = false
 
   mutating func start(_ output: CollectionDraft<Element>) {

@@ -23,13 +23,13 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
   case changes(from: Moment, to: Moment, ChangesetAccumulator)
 
   /// Returns the first event of an observer.
-  package static func initial(_ event: NodeState) -> PendingEvent<Element> {
+  static func initial(_ event: NodeState) -> PendingEvent<Element> {
     let state = StateBox<Element>.read(event).state
     return .initial(Moment(snapshot: state.snapshot, revision: state.revision))
   }
 
   /// Returns the event for the update of a pass, or `nil` if the contents stay the same.
-  package static func change(_ event: NodeState) -> PendingEvent<Element>? {
+  static func change(_ event: NodeState) -> PendingEvent<Element>? {
     CollectionUpdate<Element>.read(event).change.map { .change($0) }
   }
 
@@ -42,7 +42,7 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
   }
 
   /// The contents after the event.
-  package var end: Moment {
+  var end: Moment {
     switch self {
     case .initial(let moment): moment
     case .change(let change): Moment(snapshot: change.after, revision: change.revision)
@@ -99,7 +99,7 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
   /// - Parameter shown: The contents after the last event that the observer has received, or `nil`
   ///   before its first event. If merged changes had no net effect, their revision is older than
   ///   the start of this event.
-  package func resolved(after shown: Moment?) -> CollectionEvent<Element>? {
+  func resolved(after shown: Moment?) -> CollectionEvent<Element>? {
     switch self {
     case .initial(let moment):
       return .initial(moment.snapshot, revision: moment.revision)
@@ -175,14 +175,14 @@ extension LiveCollection {
 }
 
 /// Converts pending events into the events that an observer receives, one after the other.
-package final class EventReceiver<Element: Differentiable & Sendable>: @unchecked Sendable {
+package final class PendingEventResolver<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: one call at a time accesses `shown`. The mailbox passes it on under its lock.
 
   private var shown: PendingEvent<Element>.Moment?
 
   package init() {}
 
-  package func receive(_ event: PendingEvent<Element>) -> CollectionEvent<Element>? {
+  package func resolve(_ event: PendingEvent<Element>) -> CollectionEvent<Element>? {
     guard let resolved = event.resolved(after: shown) else { return nil }
     shown = PendingEvent.Moment(snapshot: resolved.snapshot, revision: resolved.revision)
     return resolved

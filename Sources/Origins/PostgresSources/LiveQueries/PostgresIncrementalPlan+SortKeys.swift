@@ -1,6 +1,6 @@
 import SQLSources
 
-extension IncrementalPlan {
+extension PostgresIncrementalPlan {
   /// Writes the primary key of a row.
   func writeKey(of row: ReceivedRow, _ writer: inout SortKeyWriter) {
     writer.removeAll()
@@ -42,7 +42,7 @@ extension IncrementalPlan {
 
 extension SortKeyWriter {
   /// Writes the text of a value in a form whose bytes compare as the server compares the values.
-  mutating func add(_ text: UnsafeRawBufferPointer, as kind: IncrementalPlan.Order.Kind) {
+  mutating func add(_ text: UnsafeRawBufferPointer, as kind: PostgresIncrementalPlan.Order.Kind) {
     switch kind {
     case .integer:
       add(PostgresValue.integer(in: text) ?? 0)

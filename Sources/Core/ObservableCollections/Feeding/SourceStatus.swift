@@ -50,7 +50,7 @@ public struct SourceStatus: Sendable, Hashable {
   ///
   /// From bad to good, the states are missing, failed, loading, idle and loaded. If both are equally bad,
   /// the state of this status is returned.
-  package func worse(_ other: SourceStatus) -> SourceStatus {
+  func worse(_ other: SourceStatus) -> SourceStatus {
     var worse = other.badness > badness ? other : self
     if diagnostics != other.diagnostics {
       worse.diagnostics = diagnostics + other.diagnostics.filter { !diagnostics.contains($0) }

@@ -10,7 +10,7 @@ import SwappablePrimitives
 ///
 /// One thread at a time uses it, on the queue of the data source. While rows are mapped, and when a call
 /// returns, no transaction is open and no lock is held.
-final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
+final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: one thread at a time uses it, except `cancel()`, which uses a constant.
 
   /// The schema for which the plan was made.

@@ -6,7 +6,7 @@ import SwappablePrimitives
 /// It exists if each row of the result is one row of one table, and contains its primary key. Two things must be
 /// computed here as the server does: whether a key is in the result (the server itself runs the query for a few keys),
 /// and the place of a row (from the values that order it).
-struct IncrementalPlan: Sendable {
+struct PostgresIncrementalPlan: Sendable {
   /// A column of the result that orders its rows.
   struct Order: Sendable, Equatable {
     /// The values of a type, which this module orders as the server does.
@@ -39,15 +39,15 @@ struct IncrementalPlan: Sendable {
   var hasTies: Bool
 }
 
-extension IncrementalPlan: Equatable {
+extension PostgresIncrementalPlan: Equatable {
   /// Returns a Boolean value that indicates whether two plans are the same, with the same bytes of the query.
-  static func == (left: IncrementalPlan, right: IncrementalPlan) -> Bool {
+  static func == (left: PostgresIncrementalPlan, right: PostgresIncrementalPlan) -> Bool {
     left.keyPositions == right.keyPositions && left.orders == right.orders
       && left.hasTies == right.hasTies && left.sql.hasSameBytes(as: right.sql)
   }
 }
 
-extension IncrementalPlan {
+extension PostgresIncrementalPlan {
   /// The nodes of expressions whose value depends only on the row.
   private static let knownNodes: Set<String> = [
     "QUERY", "RTE", "RANGETBLENTRY", "RTEPERMISSIONINFO", "ALIAS", "TARGETENTRY", "VAR", "CONST",
@@ -61,7 +61,7 @@ extension IncrementalPlan {
   static func make(
     tree: NodeTree?, columns: ResultColumns?, _ analysis: QueryAnalysis, _ query: PostgresQuery,
     _ session: PostgresSession
-  ) async throws(PostgresError) -> Result<IncrementalPlan, RefetchReason> {
+  ) async throws(PostgresError) -> Result<PostgresIncrementalPlan, RefetchReason> {
     do {
       return .success(
         try await plan(tree: tree, columns: columns, analysis, query, session))
@@ -77,7 +77,7 @@ extension IncrementalPlan {
   private static func plan(
     tree: NodeTree?, columns: ResultColumns?, _ analysis: QueryAnalysis, _ query: PostgresQuery,
     _ session: PostgresSession
-  ) async throws -> IncrementalPlan {
+  ) async throws -> PostgresIncrementalPlan {
     guard let tree = tree?.elements.first, tree.name == "QUERY", let columns else {
       throw RefetchReason(
         "The server's tree of the query is not known here.",
@@ -141,7 +141,7 @@ extension IncrementalPlan {
   private static func plan(
     _ tree: NodeTree, table: Int, _ index: Int, _ columns: ResultColumns,
     _ query: PostgresQuery, _ session: PostgresSession
-  ) async throws -> IncrementalPlan {
+  ) async throws -> PostgresIncrementalPlan {
     let key = try await session.texts(
       """
       SELECT a.attnum, a.attname, pg_catalog.format_type(a.atttypid, NULL), a.atttypid,
@@ -202,7 +202,7 @@ extension IncrementalPlan {
       Order(
         position: position, kind: kind(of: columns.type(at: position), isBytewise: true) ?? .bytes)
     }
-    return IncrementalPlan(
+    return PostgresIncrementalPlan(
       keyPositions: keyPositions, orders: orders + rest,
       sql: "SELECT * FROM (\(query.sql)\n) AS swappable_q WHERE "
         + conditions.joined(separator: " AND "),

@@ -11,10 +11,10 @@ package struct WorkSchedule: Sendable {
   /// A request for a run.
   package struct Request: Hashable, Sendable {
     /// The earliest time of the run.
-    package var time: Instant
+    var time: Instant
     /// A Boolean value that indicates whether the run also waits until the rest after the previous run
     /// is over.
-    package var isThrottled: Bool
+    var isThrottled: Bool
 
     package init(time: Instant, isThrottled: Bool = false) {
       self.time = time
@@ -68,10 +68,10 @@ package struct WorkSchedule: Sendable {
     self.longestRest = longestRest
   }
 
-  package var isStopped: Bool { state == .stopped }
+  var isStopped: Bool { state == .stopped }
 
   /// A Boolean value that indicates whether a requested run has not begun.
-  package var isRequested: Bool {
+  var isRequested: Bool {
     switch state {
     case .requested, .running(_, .some): true
     case .stopped, .idle, .waiting, .running(_, nil): false

@@ -1,23 +1,23 @@
 public import Dispatch
 
 /// Where an observer is called.
-public struct Scheduler: Sendable {
+public struct DeliveryScheduler: Sendable {
   /// A closure that runs work elsewhere, or `nil` to run it immediately on the delivering thread.
   package let schedule: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
 
   /// Calls the observer on the delivering thread, in order with all other immediate observers.
-  public static let immediate = Scheduler(schedule: nil)
+  public static let immediate = DeliveryScheduler(schedule: nil)
 
   /// Calls the observer on the main actor.
-  public static let mainActor = Scheduler { work in
+  public static let mainActor = DeliveryScheduler { work in
     Task { @MainActor in work() }
   }
 
   /// Calls the observer on a dispatch queue, serial or concurrent.
   ///
   /// The observer is never called concurrently with itself or out of order.
-  public static func queue(_ queue: DispatchQueue) -> Scheduler {
-    Scheduler { work in queue.async(execute: work) }
+  public static func queue(_ queue: DispatchQueue) -> DeliveryScheduler {
+    DeliveryScheduler { work in queue.async(execute: work) }
   }
 
   /// Creates a scheduler from a closure.

@@ -41,7 +41,7 @@ import Synchronization
   ///     first value is delivered before it returns.
   package init(
     _ value: Value,
-    following observe: (Scheduler, @escaping @Sendable (Value) -> Void) -> Disposable
+    following observe: (DeliveryScheduler, @escaping @Sendable (Value) -> Void) -> Disposable
   ) {
     newest = value
     let take: @MainActor @Sendable (Value) -> Void = { [weak self] in self?.take($0) }
@@ -73,8 +73,8 @@ private final class Beginning: Sendable {
   let isOver = Atomic<Bool>(false)
   private let thread = ThreadID.current
 
-  var scheduler: Scheduler {
-    Scheduler { [self] work in
+  var scheduler: DeliveryScheduler {
+    DeliveryScheduler { [self] work in
       // Only the observing thread ends the beginning. Values from other threads are sent to the
       // main actor.
       if ThreadID.current == thread, !isOver.load(ordering: .relaxed) {

@@ -242,7 +242,6 @@ final class SourceFlatMap<Parent: Differentiable & Sendable, Child: Differentiab
 
   // MARK: Parents
 
-  /// Follows a change of the parents.
   @inlinable
   func follow(_ change: CollectionChange<Parent>, _ output: CollectionDraft<Child>) {
     let (changeset, after) = (change.changeset, change.after)
@@ -265,7 +264,6 @@ final class SourceFlatMap<Parent: Differentiable & Sendable, Child: Differentiab
     }
   }
 
-  /// Adds a row, and returns it.
   @inlinable
   func makeRow(_ parent: Parent) -> UInt32 {
     let row = parts.insert(Part())

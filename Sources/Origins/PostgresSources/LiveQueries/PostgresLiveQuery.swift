@@ -26,7 +26,7 @@ enum ReadRequest: Int, Sendable, Comparable {
 /// transaction. Nothing can be missing: the records are written by the transactions that they describe. If some records
 /// may be gone (another epoch, another server, or records that were pruned), or if the catalog has changed, the whole
 /// result is read.
-final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
+final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: one task at a time uses it, except `abandonConnection()`, which uses a lock.
 
   /// The contents at the last read.
@@ -50,7 +50,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   private let map: @Sendable (PostgresRow) throws -> Element
   private var analysis: QueryAnalysis?
   /// The plan by which `incremental` maintains the result, or `nil` if `refetch` does.
-  private var plan: IncrementalPlan?
+  private var plan: PostgresIncrementalPlan?
   private var incremental = IncrementalResult<Element, PostgresRow>()
   private var refetch = FullRefetch<Element, PostgresRow>()
   private var held: Held?
@@ -190,7 +190,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   }
 
   /// The rows to read.
-  private enum Extent {
+  private enum RowsToRead {
     case nothing
     case keys([[PostgresValue]])
     case all
@@ -204,7 +204,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   /// to read.
   private func look(
     _ session: PostgresSession, _ request: ReadRequest, _ analysis: QueryAnalysis
-  ) async throws(PostgresError) -> (Held, Extent) {
+  ) async throws(PostgresError) -> (Held, RowsToRead) {
     let isRecorded = analysis.polling == nil
     guard isRecorded, !analysis.tableOIDs.isEmpty else {
       let now = Held(state: try await ServerState.read(session))
@@ -282,7 +282,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   }
 
   private func readRows(
-    _ extent: Extent, _ session: PostgresSession
+    _ extent: RowsToRead, _ session: PostgresSession
   ) async throws(PostgresError) -> Rows {
     var (sql, arguments) = (query.sql, query.arguments)
     var keys: [[PostgresValue]]?
