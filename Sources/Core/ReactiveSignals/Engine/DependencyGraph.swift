@@ -95,22 +95,23 @@ package enum DependencyGraph {
   /// A domain waits for the domains upstream of it. After a swap of a container, other domains may
   /// be upstream, and two domains could wait for each other. Each change of the graph therefore
   /// makes the domains downstream of it recheck their tickets.
-  private static let waiting = Locked<[Domain]>([])
+  private static let waiting = Locked<[ObjectIdentifier: Domain]>([:])
 
   /// Adds a domain, so later changes of the graph call its `recheckTickets()`.
   static func addWaiting(_ domain: Domain) {
-    waiting.withLock { $0.append(domain) }
+    waiting.withLock { $0[ObjectIdentifier(domain)] = domain }
   }
 
   static func removeWaiting(_ domain: Domain) {
-    waiting.withLock { $0.removeAll { $0 === domain } }
+    waiting.withLock { $0[ObjectIdentifier(domain)] = nil }
   }
 
   /// Tells waiting domains to recheck their tickets, because a root has begun to follow other nodes.
   static func notifyChange(of domain: Domain) {
     schedulePoint()
     changes.add(1, ordering: .sequentiallyConsistent)
-    for other in waiting.withLock({ $0 }) where other === domain || isUpstream(domain, of: other) {
+    for other in waiting.withLock({ $0 }).values
+    where other === domain || isUpstream(domain, of: other) {
       other.recheckTickets()
     }
   }
@@ -175,14 +176,19 @@ package enum DependencyGraph {
     domainsUpstream(of: other).contains(ObjectIdentifier(domain))
   }
 
-  /// Returns whether any of the other domains is upstream of a domain, but not also downstream.
-  static func hasUpstream(_ domain: Domain, among others: [Domain]) -> Bool {
-    if others.isEmpty { return false }
+  /// Returns one of several places that is upstream of a domain, but not also downstream, or `nil` if there is none.
+  static func upstream(
+    of domain: Domain, among places: [ObjectIdentifier: Ticket.Place]
+  ) -> ObjectIdentifier? {
+    if places.keys.allSatisfy({ $0 == ObjectIdentifier(domain) }) { return nil }
     let upstream = domainsUpstream(of: domain)
-    // Domains in a cycle cannot wait for each other.
-    return others.contains {
-      upstream.contains(ObjectIdentifier($0)) && !isUpstream(domain, of: $0)
+    func isPlace(_ identifier: ObjectIdentifier) -> Bool {
+      guard let other = places[identifier]?.domain, other !== domain else { return false }
+      // Domains in a cycle cannot wait for each other.
+      return upstream.contains(identifier) && !isUpstream(domain, of: other)
     }
+    return upstream.count < places.count
+      ? upstream.first(where: isPlace) : places.keys.first(where: isPlace)
   }
 
   /// The domains upstream of a domain. They are searched again only after the graph has changed.

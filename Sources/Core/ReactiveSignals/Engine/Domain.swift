@@ -56,9 +56,9 @@ package final class Domain: @unchecked Sendable {
     /// The numbers of passes that have begun and that have ended. They differ during a pass.
     var passesBegun: UInt64 = 0
     var passesEnded: UInt64 = 0
-    /// A Boolean value that indicates whether all pending commits wait for tickets. A further commit to one of
-    /// their roots waits too. `recheckTickets()` ends this.
-    var waitsForTickets = false
+    /// Tickets that are not ready, if all pending commits wait for one of them. A further commit to one of their
+    /// roots waits too. `recheckTickets()` ends this.
+    var waitsFor: Set<ObjectIdentifier> = []
     /// A Boolean value that indicates whether the delivering thread must look for ready tickets again.
     var mustRecheckTickets = false
 
@@ -86,7 +86,7 @@ package final class Domain: @unchecked Sendable {
 
     /// Claims delivery for a thread, if no other thread is delivering and a commit may be ready.
     mutating func claim(as thread: ThreadID) -> Bool {
-      guard deliveringThread == nil, !waitsForTickets else { return false }
+      guard deliveringThread == nil, waitsFor.isEmpty else { return false }
       deliveringThread = thread
       return true
     }
@@ -180,6 +180,9 @@ package final class Domain: @unchecked Sendable {
 extension Domain {
   /// The number of derived nodes that passes have computed so far.
   package var visits: Int { lock.withLock { _ in pass.visits } }
+
+  /// The number of commits that searches for the next pass have looked at so far.
+  package var searchSteps: Int { lock.withLock { $0.pending.steps } }
 
   /// Delivers pending commits until none is left, unless a thread is delivering already.
   ///
@@ -295,7 +298,7 @@ extension Domain {
       next.root = entry.root
       next.heldCommit = entry.commit
       next.isComplete = entry.root.take(entry.commit)
-      if !entry.tickets.isEmpty { pass.tickets = entry.tickets }
+      if !entry.tickets.isEmpty { pass.tickets = Ticket.distinct(entry.tickets) }
       state.passesBegun += 1
       if next.isComplete, !entry.root.hasChildren(state.key) {
         entry.root.publish(&state)
@@ -317,7 +320,7 @@ extension Domain {
         return
       case .waiting:
         if !state.mustRecheckTickets {
-          (state.deliveringThread, state.waitsForTickets) = (nil, true)
+          (state.deliveringThread, state.waitsFor) = (nil, tickets.waiting)
           return
         }
         state.mustRecheckTickets = false
@@ -333,14 +336,14 @@ extension Domain {
     // `compute()` completes the updates without the lock, because composing compares elements.
     next.isComplete = false
     for entry in entries {
-      _ = entry.root.take(entry.commit)
-      pass.tickets += entry.tickets
       if next.root == nil {
         next.root = entry.root
-      } else if next.root !== entry.root, !next.otherRoots.contains(where: { $0 === entry.root }) {
+      } else if !entry.root.isChanged {
         next.otherRoots.append(entry.root)
       }
+      _ = entry.root.take(entry.commit)
     }
+    pass.tickets = Ticket.distinct(entries.flatMap(\.tickets))
   }
 
   private func run(_ next: Next) {
@@ -350,7 +353,7 @@ extension Domain {
     var (changed, number) = propagate(next, from: root, meter)
     pause(at: .published)
     // What leaves the domain on several ways may be joined downstream, and arrives there in one pass.
-    if pass.exits > 1, pass.tickets.isEmpty { pass.tickets = [Ticket([self])] }
+    if pass.exits > 1, pass.tickets.isEmpty { pass.tickets = [Ticket(self)] }
     let isInterrupted = pass.exits > 0
     pass.exits = 0
     if isInterrupted { meter?.pause() }
@@ -479,19 +482,17 @@ extension Domain {
   /// Marks tickets whose commits are no longer in progress in this domain, so the domains that
   /// waited for them can continue.
   func finish(_ tickets: [Ticket]) {
-    var domains: [Domain] = []
-    for ticket in tickets {
-      for domain in ticket.finish(self) where !domains.contains(where: { $0 === domain }) {
-        domains.append(domain)
-      }
+    var seen: Set<ObjectIdentifier> = []
+    let domains = tickets.flatMap { $0.finish(ObjectIdentifier(self)) }
+    for domain in domains where seen.insert(ObjectIdentifier(domain)).inserted {
+      domain.recheckTickets()
     }
-    for domain in domains { domain.recheckTickets() }
   }
 
   /// Looks again which commits are ready, because a ticket has made progress.
   func recheckTickets() {
     let hasPending = lock.withLock { state in
-      state.waitsForTickets = false
+      state.waitsFor = []
       // The delivering thread looks again before it stops.
       if state.deliveringThread != nil { state.mustRecheckTickets = true }
       return !state.pending.isEmpty
@@ -502,8 +503,7 @@ extension Domain {
 
 /// State of the delivering thread that is kept from one pass to the next.
 struct PassState {
-  /// The tickets of the commits that the current pass delivers. A ticket occurs once for each of
-  /// its commits.
+  /// The tickets of the commits that the current pass delivers, each once.
   var tickets: [Ticket] = []
   /// The number of observers in other domains that receive an update of the current pass.
   var exits = 0

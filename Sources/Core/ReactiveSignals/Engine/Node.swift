@@ -297,10 +297,12 @@ package final class Node: @unchecked Sendable {
     }
     let merged = state.pending.append(update, to: self, tickets: tickets)
     if merged == nil { state.committed += 1 }
-    // The first commit to a root may go ahead of commits that wait.
-    if self[state.key].pendingCommits == 1 { state.waitsForTickets = false }
-    // A transaction is in flight in the domains of its own roots from its beginning.
-    if externalInputs != nil { for ticket in tickets { ticket.enter(domain) } }
+    // The first commit to a root may go ahead of commits that wait, unless it waits as well.
+    if self[state.key].pendingCommits == 1,
+      !tickets.contains(where: { state.waitsFor.contains(ObjectIdentifier($0)) })
+    {
+      state.waitsFor = []
+    }
     return (replaced, merged)
   }
 
