@@ -136,6 +136,9 @@ package final class Domain: @unchecked Sendable {
   /// The number of commits that wait for a pass.
   package var pendingCount: Int { lock.withLock { $0.pending.count } }
 
+  /// The number of tickets that these commits carry.
+  package var pendingTicketCount: Int { lock.withLock { $0.pending.ticketCount } }
+
   /// Lets a test hold the thread here.
   package func pause(at point: PausePoint) {
     pauseHook?(point)

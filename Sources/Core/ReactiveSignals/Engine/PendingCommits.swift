@@ -48,6 +48,8 @@ struct PendingCommits: Sendable {
     fileprivate var changes: Int
     /// The position of the commit before it to the same root, or -1.
     fileprivate let previous: Int
+    /// The number of tickets from which on those that are of no use are dropped.
+    fileprivate var ticketLimit = 16
   }
 
   /// The number of commits to one root that may be pending before they are composed into one.
@@ -74,6 +76,9 @@ struct PendingCommits: Sendable {
   var isEmpty: Bool { head == entries.count }
 
   var count: Int { entries.count - head }
+
+  /// The number of tickets that the commits carry. Tests count them.
+  var ticketCount: Int { entries.reduce(0) { $0 + ($1?.tickets.count ?? 0) } }
 
   /// Adds a commit, or composes it with the latest of its root if too many are pending.
   ///
@@ -110,6 +115,10 @@ struct PendingCommits: Sendable {
     if latest.tickets.isEmpty, !tickets.isEmpty { carriers += 1 }
     for ticket in tickets { ticket.enter(root.domain, at: root[key].lastPending) }
     latest.tickets += tickets
+    if latest.tickets.count > latest.ticketLimit {
+      latest.tickets = Ticket.distinct(latest.tickets)
+      latest.ticketLimit = 2 * latest.tickets.count + 16
+    }
     latest.changes += changes
     entries[index] = latest
     hasReachedLimit = true

@@ -144,7 +144,7 @@ package final class Transaction {
 /// transaction, whichever threads deliver, and no thread blocks.
 @usableFromInline
 package final class Ticket: @unchecked Sendable {
-  // Sendable: `lock` guards `places`.
+  // Sendable: `lock` guards `places`. It is one for all tickets, because `distinct(_:)` compares them.
 
   private static let lock = Locked(())
 
@@ -225,11 +225,22 @@ package final class Ticket: @unchecked Sendable {
     }
   }
 
-  /// Returns each of some tickets once.
+  /// Returns each of some tickets once, without those that exactly the same pending commits carry as another one. Commits
+  /// that were composed do.
   static func distinct(_ tickets: [Ticket]) -> [Ticket] {
     if tickets.count < 2 { return tickets }
-    var seen: Set<ObjectIdentifier> = []
-    return tickets.filter { seen.insert(ObjectIdentifier($0)).inserted }
+    return lock.withLock { _ in
+      var (seen, kept) = (Set<ObjectIdentifier>(), Set<[ObjectIdentifier: [Int]]>())
+      return tickets.filter { ticket in
+        if !seen.insert(ObjectIdentifier(ticket)).inserted { return false }
+        let positions = ticket.places.mapValues {
+          $0.count == 1 && $0.waiting.isEmpty ? $0.pending : []
+        }
+        if positions.values.contains([]) || kept.insert(positions).inserted { return true }
+        ticket.places = [:]
+        return false
+      }
+    }
   }
 }
 
