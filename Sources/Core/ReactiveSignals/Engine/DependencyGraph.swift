@@ -118,15 +118,17 @@ package enum DependencyGraph {
 
   /// Connects a container's root to the node of a source, unless that would make a cycle.
   ///
+  /// - Parameter isNew: A Boolean value that indicates whether nothing is derived from the root yet.
   /// - Returns: `true` if the nodes are connected now.
-  package static func connect(_ root: Node, to source: Node) -> Bool {
+  package static func connect(_ root: Node, to source: Node, isNew: Bool = false) -> Bool {
     guard let externalInputs = root.externalInputs else {
       preconditionFailure("a root without external inputs cannot follow another node")
     }
     // Other threads may have released the visited nodes meanwhile: release them outside the lock.
     let (isCycle, visited) = lock.withLock { _ -> (Bool, [Node]) in
       // Only roots can be in a cycle of connections, and no root is left out.
-      let search = visit([source], upstream: \.originsUpstreamUnderLock) { $0 === root }
+      let start = isNew ? [] : [source]
+      let search = visit(start, upstream: \.originsUpstreamUnderLock) { $0 === root }
       if !search.isFound { externalInputs.connect(source) }
       return search
     }

@@ -36,6 +36,23 @@ package final class ThreadContext {
     openTransactions.removeLast()
   }
 
+  /// The domains that deliver when the boundary observers of the current pass have returned.
+  @exclusivity(unchecked) var followers: [Domain] = []
+
+  /// The objects that this thread is about to release, or `nil` if there are none.
+  @exclusivity(unchecked) private var released: [Any]?
+
+  /// Releases objects. If this is called while an object is released, they follow after that, because a chain of objects
+  /// may need more than the stack.
+  package func release(_ objects: inout [Any]) {
+    let isFirst = released == nil
+    if isFirst { released = [] }
+    released? += objects
+    objects = []
+    while isFirst, let object = released?.popLast() { _ = consume object }
+    if isFirst { released = nil }
+  }
+
   /// Saves a participant that is about to be edited, for the transactions of this thread that may roll back the edit.
   @usableFromInline
   package func willEdit(_ participant: any TransactionParticipant) {

@@ -259,5 +259,5 @@ package final class TicketHold: Sendable {
     for ticket in tickets { ticket.enter(domain) }
   }
 
-  deinit { domain.finish(tickets) }
+  deinit { for domain in domain.finish(tickets) { domain.deliver() } }
 }

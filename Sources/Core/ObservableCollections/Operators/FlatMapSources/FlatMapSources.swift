@@ -349,7 +349,7 @@ final class FollowedSource<Element: Differentiable & Sendable>: @unchecked Senda
     let (first, observation) = node.observeAsBoundary { [weak self, weak root] event, tickets in
       guard let self, let root else { return }
       let update = CollectionUpdate<Element>.read(event)
-      root.send(FollowedUpdates(of: self, update), tickets: tickets)
+      root.send(FollowedUpdates(of: self, update), tickets: tickets, isFollowing: true)
     }
     (state, self.observation) = (StateBox<Element>.read(first).state, observation)
     return true
