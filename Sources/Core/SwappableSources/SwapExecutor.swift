@@ -101,6 +101,13 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
     return DependencyGraph.connect(root, to: attachment.node) ? attachment : nil
   }
 
+  func isGuarded(_ attachment: SwapAttachment, madeFrom roots: Set<ObjectIdentifier>) -> Bool {
+    let attachment = SourceAttachment<Element>.cast(attachment)
+    return withLock { _ in attachment.changeGuard != nil }
+      && (roots.contains(attachment.collection)
+        || DependencyGraph.isDerived(attachment.node, from: roots))
+  }
+
   func disconnect(_ attachment: SwapAttachment) {
     DependencyGraph.disconnect(root, from: SourceAttachment<Element>.cast(attachment).node)
   }
@@ -308,7 +315,8 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
     let isDerived =
       contents.readiness != .loaded
       && shown.map {
-        DependencyGraph.isDerived(node, from: SourceAttachment<Element>.cast($0).node)
+        DependencyGraph.isDerived(
+          node, from: [ObjectIdentifier(SourceAttachment<Element>.cast($0).node)])
       } ?? false
     root.domain.pause(at: .swapAttached)
     return .attached(attachment, contents, isDerivedFromShown: isDerived)

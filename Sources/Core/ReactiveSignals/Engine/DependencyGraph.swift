@@ -146,9 +146,9 @@ package enum DependencyGraph {
     notifyChange(of: root.domain)
   }
 
-  /// Returns whether a node is currently made from another one, over any number of steps.
-  package static func isDerived(_ node: Node, from other: Node) -> Bool {
-    visit(node.upstream, upstream: \.upstream) { $0 === other }.isFound
+  /// Returns whether a node is currently made from one of some others, over any number of steps.
+  package static func isDerived(_ node: Node, from others: Set<ObjectIdentifier>) -> Bool {
+    visit(node.upstream, upstream: \.upstream) { others.contains(ObjectIdentifier($0)) }.isFound
   }
 
   /// Returns every domain upstream of a node and its own, each after the domains upstream of it.

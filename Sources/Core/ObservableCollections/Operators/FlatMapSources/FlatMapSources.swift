@@ -375,7 +375,8 @@ final class FollowedSource<Element: Differentiable & Sendable>: @unchecked Senda
   @usableFromInline
   func mayReplace(_ shown: FollowedSource?) -> Bool {
     guard !state.hasLoaded, let shown, shown.state.hasLoaded else { return true }
-    return state.status.error == nil && DependencyGraph.isDerived(node, from: shown.node)
+    return state.status.error == nil
+      && DependencyGraph.isDerived(node, from: [ObjectIdentifier(shown.node)])
   }
 
   /// A Boolean value that indicates whether the source need not be waited for.
