@@ -181,6 +181,11 @@ public final class ArrayDataSource<Element: Differentiable & Sendable>: @uncheck
     _ body: (CollectionDraft<Element>) throws(Failure) -> Result,
     on draft: CollectionDraft<Element>, _ savepoint: CollectionDraft<Element>.Savepoint?
   ) throws(Failure) -> Result {
+    let context = ThreadContext.current
+    context.willEdit(self)
+    // The body of `transaction(_:)` may edit the draft inside further transactions.
+    if savepoint != nil { context.beginTransaction(of: self) }
+    defer { if savepoint != nil { context.endTransaction() } }
     do {
       return try body(draft)
     } catch {

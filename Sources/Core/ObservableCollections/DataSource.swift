@@ -202,14 +202,18 @@ extension DataSource {
 public final class LiveCollection<Element: Differentiable & Sendable>: DataSource {
   @usableFromInline package let node: Node
   /// The objects that it is made from.
-  private let upstream: [any AnyObject & Sendable]
+  // Unsafe: only the deinitializer uses them after the initializer.
+  nonisolated(unsafe) private var upstream: [Any]
 
   @usableFromInline
   package init(_ node: Node, upstream: [any AnyObject & Sendable] = []) {
     (self.node, self.upstream) = (node, upstream)
   }
 
-  deinit { node.leave() }
+  deinit {
+    node.leave()
+    ThreadContext.current.release(&upstream)
+  }
 
   /// The newest state, delivered or not.
   @inlinable package var current: StateBox<Element> { .read(node.current) }

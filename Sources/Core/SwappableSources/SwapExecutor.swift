@@ -31,7 +31,9 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
 
   deinit {
     // The steps matter, too: others may observe the pending change or wait for a difference.
+    var released = [currentSource as Any]
     handle(.close)
+    ThreadContext.current.release(&released)
   }
 
   /// The source that is shown.
@@ -42,8 +44,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
   /// Shows the first source, before the container can be observed.
   func start(with source: any DataSource<Element>) {
     let attachment = makeAttachment(source)
-    // Nothing is derived from a new container yet, so this is no cycle.
-    _ = DependencyGraph.connect(root, to: attachment.node)
+    _ = DependencyGraph.connect(root, to: attachment.node, isNew: true)
     handle(.start(attachment))
   }
 
@@ -100,6 +101,13 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
     return DependencyGraph.connect(root, to: attachment.node) ? attachment : nil
   }
 
+  func isGuarded(_ attachment: SwapAttachment, madeFrom roots: Set<ObjectIdentifier>) -> Bool {
+    let attachment = SourceAttachment<Element>.cast(attachment)
+    return withLock { _ in attachment.changeGuard != nil }
+      && (roots.contains(attachment.collection)
+        || DependencyGraph.isDerived(attachment.node, from: roots))
+  }
+
   func disconnect(_ attachment: SwapAttachment) {
     DependencyGraph.disconnect(root, from: SourceAttachment<Element>.cast(attachment).node)
   }
@@ -114,6 +122,9 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
     var waiters: [Domain.Waiter] = []
 
     init(_ decision: Machine.Decision) { actions = decision.actions.reversed() }
+
+    /// A Boolean value that indicates whether nothing is left but to deliver.
+    var isDelivery: Bool { if case .deliver = actions.last { actions.count == 1 } else { false } }
   }
 
   /// Handles an input, and the inputs that answer its actions.
@@ -282,7 +293,9 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
       if let self, let attachment {
         let update = CollectionUpdate<Element>.read(event)
         let contents = SwapContents(update.box, tickets)
-        handle(.update(attachment, SwapUpdate(update, contents, tickets, in: root.domain)))
+        let turn = decide(
+          .update(attachment, SwapUpdate(update, contents, tickets, in: root.domain)))
+        if turn.isDelivery { root.domain.deliverNext() } else { finish(turn) }
       }
     }
     let shown = withLock { _ in
@@ -302,7 +315,8 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
     let isDerived =
       contents.readiness != .loaded
       && shown.map {
-        DependencyGraph.isDerived(node, from: SourceAttachment<Element>.cast($0).node)
+        DependencyGraph.isDerived(
+          node, from: [ObjectIdentifier(SourceAttachment<Element>.cast($0).node)])
       } ?? false
     root.domain.pause(at: .swapAttached)
     return .attached(attachment, contents, isDerivedFromShown: isDerived)

@@ -14,6 +14,9 @@ import SwappablePrimitives
 /// If a guard refuses, the container's ``SwappableContainer/pendingChange`` has the change. After each change of its
 /// sources, and when the pending change is accepted, all guards are asked again. Rejecting it cancels all swaps.
 ///
+/// A guard cannot be asked about a source that is made from another one of the containers, because it would be asked about
+/// contents that the group changes. Nothing changes then, and the outcome is an error.
+///
 /// - Parameter swaps: The swaps. If two of them are of one container, nothing changes, and the outcome is an error.
 /// - Returns: A handle that provides the outcome, which is the same for all containers, and can cancel the swaps.
 /// - Complexity: The cost of one difference for each container.
@@ -50,6 +53,9 @@ extension SwapHandle {
 
 /// A container that takes part in a group, without the type of its elements.
 protocol SwapGroupMember: AnyObject, Sendable {
+  var root: Node { get }
+  /// Returns whether an attachment has a guard, and its source is made from one of some roots.
+  func isGuarded(_ attachment: SwapAttachment, madeFrom roots: Set<ObjectIdentifier>) -> Bool
   /// Handles an input of the container's state machine.
   func handle(_ input: SwapStateMachine.Input)
   /// Takes the steps of an input. The caller then calls the closure, which performs the actions.
@@ -213,6 +219,14 @@ final class SwapGroup: @unchecked Sendable {
           (self.members[index].agrees, self.members[index].hasChanged) = (false, false)
         }
         return self.members
+      }
+      let roots = Set(members.compactMap { ($0.executor?.root).map(ObjectIdentifier.init) })
+      if members.contains(where: { $0.executor?.isGuarded($0.attachment, madeFrom: roots) == true })
+      {
+        let message =
+          "the source of a guarded swap is made from another container of its group, so the guard would be asked "
+          + "about contents that are not shown; guard the other container, or swap this one after the group"
+        return _ = end(.failed(SourceError(code: "guard-in-group", message: message)))
       }
       for member in members {
         member.executor?.handle(.compare(member.attachment, isAccepted: member.isAccepted))

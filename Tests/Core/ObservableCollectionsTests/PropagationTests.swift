@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test func `a chain of a thousand operators needs little stack`() throws {
-    try runWithSmallStack {
+    try Worker.run(stackSize: 512 << 10) {
       let items = Items([TestElement(1, 1)])
       var chain: [LiveCollection<TestElement>] = [items.map { $0 }]
       for _ in 1..<1_000 { chain.append(chain[chain.count - 1].map { $0 }) }
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func `a chain of a thousand signals needs little stack`() throws {
-    try runWithSmallStack {
+    try Worker.run(stackSize: 512 << 10) {
       let property = Property(0)
       var signal = property.signal.map { $0 + 1 }
       for _ in 1..<1_000 { signal = signal.map { $0 + 1 } }
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test func `ten thousand sibling filters each run once`() throws {
-    try runWithSmallStack {
+    try Worker.run(stackSize: 512 << 10) {
       let items = Items([TestElement(1, 1)])
       let calls = Shared(0)
       var filters = (0..<10_000).map { number in
@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test func `a chain of operators released inside its own pass needs little stack`() throws {
-    try runWithSmallStack {
+    try Worker.run(stackSize: 512 << 10) {
       let items = Items([TestElement(1, 1)])
       var last: LiveCollection<TestElement>? = items.map { $0 }
       for _ in 1..<1_000 { last = last?.map { $0 } }
@@ -114,18 +114,6 @@ import Testing
     items.append(TestElement(2, 2))
     #expect(log.value == [false, true, false])
     withExtendedLifetime(rows) {}
-  }
-
-  /// Runs a closure on a thread with as little stack as secondary threads have on Apple platforms.
-  private func runWithSmallStack(_ body: @escaping @Sendable () -> Void) throws {
-    let finished = Signpost()
-    let thread = Thread {
-      body()
-      finished.open()
-    }
-    thread.stackSize = 512 << 10
-    thread.start()
-    #expect(finished.pass())
   }
 
   // MARK: Parameters

@@ -92,24 +92,6 @@ import Testing
     try events.check(against: both)
   }
 
-  @Test func `a chain of a thousand containers needs no more than an ordinary stack`() async {
-    await #expect(processExitsWith: .success) {
-      let worker = Worker {
-        let (items, other) = (ArrayDataSource<TestElement>([1]), ArrayDataSource<TestElement>([]))
-        var last = SwappableContainer<TestElement>(items)
-        for _ in 1..<1_000 { last = SwappableContainer(last) }
-        let both = last.concatenated(with: other)
-        let events = RecordingObserver(both)
-        withTransaction {
-          items.append(TestElement(2, 2))
-          other.append(TestElement(3, 3))
-        }
-        precondition(events.changes.count == 1)
-      }
-      try worker.join()
-    }
-  }
-
   @Test(.reaches("nested swap", "canceled swap", "edit", "swap in a transaction"))
   func `swaps and transactions over the sources leave no commit behind`() throws {
     let seed = TestRun.seed ?? .random(in: 0 ... .max)

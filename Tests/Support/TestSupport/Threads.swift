@@ -10,11 +10,16 @@ import SwappablePrimitives
 package final class Worker: Sendable {
   private let finished = DispatchSemaphore(value: 0)
 
-  package init(_ body: @escaping @Sendable () -> Void) {
-    Thread.detachNewThread { [finished] in
+  /// Creates a thread.
+  ///
+  /// - Parameter stackSize: The size of its stack in bytes, or `nil` for the usual one.
+  package init(stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void) {
+    let thread = Thread { [finished] in
       body()
       finished.signal()
     }
+    if let stackSize { thread.stackSize = stackSize }
+    thread.start()
   }
 
   /// Waits for the end of the thread. A wait of five minutes is reported as a deadlock.
@@ -26,8 +31,10 @@ package final class Worker: Sendable {
   }
 
   /// Runs a closure on a new thread, and proves that it does not wait for the caller.
-  package static func run(_ body: @escaping @Sendable () -> Void) throws {
-    try Worker(body).join()
+  package static func run(
+    stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
+  ) throws {
+    try Worker(stackSize: stackSize, body).join()
   }
 }
 

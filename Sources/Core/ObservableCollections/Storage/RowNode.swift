@@ -79,7 +79,7 @@ struct RowNode {
     return Int(position)
   }
 
-  /// Returns the position of a row of a leaf.
+  /// Returns the position of a row of a leaf. The row must be in the leaf: it is found after at most ``rowCapacity`` rows.
   func position(of row: UInt32) -> Int {
     let row = Int32(bitPattern: row)
     var (found, index): (Int32, Int32) = (0, 2)

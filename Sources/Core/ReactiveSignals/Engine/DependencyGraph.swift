@@ -95,37 +95,40 @@ package enum DependencyGraph {
   /// A domain waits for the domains upstream of it. After a swap of a container, other domains may
   /// be upstream, and two domains could wait for each other. Each change of the graph therefore
   /// makes the domains downstream of it recheck their tickets.
-  private static let waiting = Locked<[Domain]>([])
+  private static let waiting = Locked<[ObjectIdentifier: Domain]>([:])
 
   /// Adds a domain, so later changes of the graph call its `recheckTickets()`.
   static func addWaiting(_ domain: Domain) {
-    waiting.withLock { $0.append(domain) }
+    waiting.withLock { $0[ObjectIdentifier(domain)] = domain }
   }
 
   static func removeWaiting(_ domain: Domain) {
-    waiting.withLock { $0.removeAll { $0 === domain } }
+    waiting.withLock { $0[ObjectIdentifier(domain)] = nil }
   }
 
   /// Tells waiting domains to recheck their tickets, because a root has begun to follow other nodes.
   static func notifyChange(of domain: Domain) {
     schedulePoint()
     changes.add(1, ordering: .sequentiallyConsistent)
-    for other in waiting.withLock({ $0 }) where other === domain || isUpstream(domain, of: other) {
+    for other in waiting.withLock({ $0 }).values
+    where other === domain || isUpstream(domain, of: other) {
       other.recheckTickets()
     }
   }
 
   /// Connects a container's root to the node of a source, unless that would make a cycle.
   ///
+  /// - Parameter isNew: A Boolean value that indicates whether nothing is derived from the root yet.
   /// - Returns: `true` if the nodes are connected now.
-  package static func connect(_ root: Node, to source: Node) -> Bool {
+  package static func connect(_ root: Node, to source: Node, isNew: Bool = false) -> Bool {
     guard let externalInputs = root.externalInputs else {
       preconditionFailure("a root without external inputs cannot follow another node")
     }
     // Other threads may have released the visited nodes meanwhile: release them outside the lock.
     let (isCycle, visited) = lock.withLock { _ -> (Bool, [Node]) in
       // Only roots can be in a cycle of connections, and no root is left out.
-      let search = visit([source], upstream: \.originsUpstreamUnderLock) { $0 === root }
+      let start = isNew ? [] : [source]
+      let search = visit(start, upstream: \.originsUpstreamUnderLock) { $0 === root }
       if !search.isFound { externalInputs.connect(source) }
       return search
     }
@@ -143,9 +146,9 @@ package enum DependencyGraph {
     notifyChange(of: root.domain)
   }
 
-  /// Returns whether a node is currently made from another one, over any number of steps.
-  package static func isDerived(_ node: Node, from other: Node) -> Bool {
-    visit(node.upstream, upstream: \.upstream) { $0 === other }.isFound
+  /// Returns whether a node is currently made from one of some others, over any number of steps.
+  package static func isDerived(_ node: Node, from others: Set<ObjectIdentifier>) -> Bool {
+    visit(node.upstream, upstream: \.upstream) { others.contains(ObjectIdentifier($0)) }.isFound
   }
 
   /// Returns every domain upstream of a node and its own, each after the domains upstream of it.
@@ -175,14 +178,19 @@ package enum DependencyGraph {
     domainsUpstream(of: other).contains(ObjectIdentifier(domain))
   }
 
-  /// Returns whether any of the other domains is upstream of a domain, but not also downstream.
-  static func hasUpstream(_ domain: Domain, among others: [Domain]) -> Bool {
-    if others.isEmpty { return false }
+  /// Returns one of several places that is upstream of a domain, but not also downstream, or `nil` if there is none.
+  static func upstream(
+    of domain: Domain, among places: [ObjectIdentifier: Ticket.Place]
+  ) -> ObjectIdentifier? {
+    if places.keys.allSatisfy({ $0 == ObjectIdentifier(domain) }) { return nil }
     let upstream = domainsUpstream(of: domain)
-    // Domains in a cycle cannot wait for each other.
-    return others.contains {
-      upstream.contains(ObjectIdentifier($0)) && !isUpstream(domain, of: $0)
+    func isPlace(_ identifier: ObjectIdentifier) -> Bool {
+      guard let other = places[identifier]?.domain, other !== domain else { return false }
+      // Domains in a cycle cannot wait for each other.
+      return upstream.contains(identifier) && !isUpstream(domain, of: other)
     }
+    return upstream.count < places.count
+      ? upstream.first(where: isPlace) : places.keys.first(where: isPlace)
   }
 
   /// The domains upstream of a domain. They are searched again only after the graph has changed.

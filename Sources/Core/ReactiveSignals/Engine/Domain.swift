@@ -56,9 +56,9 @@ package final class Domain: @unchecked Sendable {
     /// The numbers of passes that have begun and that have ended. They differ during a pass.
     var passesBegun: UInt64 = 0
     var passesEnded: UInt64 = 0
-    /// A Boolean value that indicates whether all pending commits wait for tickets. A further commit to one of
-    /// their roots waits too. `recheckTickets()` ends this.
-    var waitsForTickets = false
+    /// Tickets that are not ready, if all pending commits wait for one of them. A further commit to one of their
+    /// roots waits too. `recheckTickets()` ends this.
+    var waitsFor: Set<ObjectIdentifier> = []
     /// A Boolean value that indicates whether the delivering thread must look for ready tickets again.
     var mustRecheckTickets = false
 
@@ -86,7 +86,7 @@ package final class Domain: @unchecked Sendable {
 
     /// Claims delivery for a thread, if no other thread is delivering and a commit may be ready.
     mutating func claim(as thread: ThreadID) -> Bool {
-      guard deliveringThread == nil, !waitsForTickets else { return false }
+      guard deliveringThread == nil, waitsFor.isEmpty else { return false }
       deliveringThread = thread
       return true
     }
@@ -136,6 +136,9 @@ package final class Domain: @unchecked Sendable {
   /// The number of commits that wait for a pass.
   package var pendingCount: Int { lock.withLock { $0.pending.count } }
 
+  /// The number of tickets that these commits carry.
+  package var pendingTicketCount: Int { lock.withLock { $0.pending.ticketCount } }
+
   /// Lets a test hold the thread here.
   package func pause(at point: PausePoint) {
     pauseHook?(point)
@@ -181,52 +184,101 @@ extension Domain {
   /// The number of derived nodes that passes have computed so far.
   package var visits: Int { lock.withLock { _ in pass.visits } }
 
+  /// The number of commits that searches for the next pass have looked at so far.
+  package var searchSteps: Int { lock.withLock { $0.pending.steps } }
+
   /// Delivers pending commits until none is left, unless a thread is delivering already.
+  ///
+  /// The domains downstream deliver before the observers of a pass are called. They do so in a loop, because a chain of
+  /// domains may need more than the stack.
   ///
   /// - Parameter isClaimed: A Boolean value that indicates whether the caller is the delivering thread already.
   @usableFromInline
   package func deliver(isClaimed: Bool = false) {
-    let thread = ThreadID.current
-    var isClaimed = isClaimed
-    if pauseHook != nil {
-      // A thread that a test holds here delivers what other threads commit meanwhile.
-      if !isClaimed { isClaimed = lock.withLock { $0.claim(as: thread) } }
-      if !isClaimed { return }
-      pause(at: .committed)
-    }
     let context = ThreadContext.current
     let transaction = context.beginDelivery()
     defer { context.endDelivery(transaction) }
+    var delivery = Delivery(domain: self, isClaimed: isClaimed)
+    var suspended: [Delivery] = []
+    while true {
+      if let others = delivery.domain.proceed(&delivery, context) {
+        suspended.append(delivery)
+        for other in others.reversed() { suspended.append(Delivery(domain: other)) }
+      }
+      guard let next = suspended.popLast() else { return }
+      delivery = next
+    }
+  }
+
+  /// Delivers as soon as the boundary observers of the pass that calls this have returned.
+  package func deliverNext() { ThreadContext.current.followers.append(self) }
+
+  /// How far a thread has come with the delivery of a domain.
+  private struct Delivery {
+    let domain: Domain
+    /// A Boolean value that indicates whether it is the delivering thread.
+    var isClaimed = false
     var finished: UInt64 = 0
     var tickets = TicketCheck()
+    /// The pass that is published, and has not called all of its observers.
+    var pass: Next?
+  }
+
+  /// Delivers until other domains must deliver first.
+  ///
+  /// - Returns: These domains, or `nil` at the end.
+  private func proceed(_ delivery: inout Delivery, _ context: ThreadContext) -> [Domain]? {
+    let thread = ThreadID.current
+    if pauseHook != nil, delivery.pass == nil {
+      // A thread that a test holds here delivers what other threads commit meanwhile.
+      if !delivery.isClaimed { delivery.isClaimed = lock.withLock { $0.claim(as: thread) } }
+      if !delivery.isClaimed { return nil }
+      pause(at: .committed)
+    }
     while true {
+      if var published = delivery.pass.take() {
+        let others = finish(pass.tickets)
+        pass.tickets = []
+        if !others.isEmpty {
+          delivery.pass = published
+          return others
+        }
+        callObservers(&published)
+        (delivery.finished, delivery.tickets) = (published.taken, TicketCheck())
+        if pass.isWaiting {
+          pass.isWaiting = false
+          DependencyGraph.removeWaiting(self)
+        }
+      }
       var next = Next()
       lock.withLock { state in
-        if !isClaimed { isClaimed = state.claim(as: thread) }
-        if isClaimed { takeNext(finishing: finished, &tickets, &next, &state) }
+        if !delivery.isClaimed { delivery.isClaimed = state.claim(as: thread) }
+        if delivery.isClaimed {
+          takeNext(finishing: delivery.finished, &delivery.tickets, &next, &state)
+        }
       }
       for waiter in next.woken { waiter.wake() }
       if !next.unknownTickets.isEmpty {
         // Wait for one ticket of a group. If the domain is behind, this is the latest: waiting for each
         // of many would search the whole group again for each.
-        _ = next.unknownTickets.first { !tickets.check($0, for: self) }
-        if !tickets.waiting.isEmpty, !pass.isWaiting {
+        _ = next.unknownTickets.first { !delivery.tickets.check($0, for: self) }
+        if !delivery.tickets.waiting.isEmpty, !pass.isWaiting {
           // Check them again after that: the graph may have changed before.
           pass.isWaiting = true
           DependencyGraph.addWaiting(self)
-          tickets = TicketCheck()
+          delivery.tickets = TicketCheck()
         }
-        finished = 0
-      } else if next.taken > 0 {
-        run(next)
-        finished = next.taken
-        tickets = TicketCheck()
-        if pass.isWaiting {
-          pass.isWaiting = false
-          DependencyGraph.removeWaiting(self)
-        }
+        delivery.finished = 0
+      } else if let root = next.root {
+        // A boundary observer may deliver other domains itself, and these have others downstream.
+        var others: [Domain] = []
+        swap(&context.followers, &others)
+        run(&next, root)
+        swap(&context.followers, &others)
+        delivery.pass = next
+        if !others.isEmpty { return others }
       } else {
-        return
+        return nil
       }
     }
   }
@@ -252,8 +304,10 @@ extension Domain {
   private struct Next {
     /// The number of commits that were taken for a pass.
     var taken: UInt64 = 0
-    /// The number of the pass, if it could be published at once.
+    /// The number of the pass, if it is published.
     var published: UInt64?
+    /// The nodes that it has changed.
+    var changed: [Node] = []
     var root: Node?
     /// A Boolean value that indicates whether the update of the root is complete, and its children are scheduled.
     var isComplete = true
@@ -295,7 +349,7 @@ extension Domain {
       next.root = entry.root
       next.heldCommit = entry.commit
       next.isComplete = entry.root.take(entry.commit)
-      if !entry.tickets.isEmpty { pass.tickets = entry.tickets }
+      if !entry.tickets.isEmpty { pass.tickets = Ticket.distinct(entry.tickets) }
       state.passesBegun += 1
       if next.isComplete, !entry.root.hasChildren(state.key) {
         entry.root.publish(&state)
@@ -317,7 +371,7 @@ extension Domain {
         return
       case .waiting:
         if !state.mustRecheckTickets {
-          (state.deliveringThread, state.waitsForTickets) = (nil, true)
+          (state.deliveringThread, state.waitsFor) = (nil, tickets.waiting)
           return
         }
         state.mustRecheckTickets = false
@@ -333,49 +387,49 @@ extension Domain {
     // `compute()` completes the updates without the lock, because composing compares elements.
     next.isComplete = false
     for entry in entries {
-      _ = entry.root.take(entry.commit)
-      pass.tickets += entry.tickets
       if next.root == nil {
         next.root = entry.root
-      } else if next.root !== entry.root, !next.otherRoots.contains(where: { $0 === entry.root }) {
+      } else if !entry.root.isChanged {
         next.otherRoots.append(entry.root)
       }
+      _ = entry.root.take(entry.commit)
+    }
+    pass.tickets = Ticket.distinct(entries.flatMap(\.tickets))
+  }
+
+  /// Runs a pass, and calls the observers in other domains.
+  private func run(_ next: inout Next, _ root: Node) {
+    next.meter?.resume()
+    let number: UInt64
+    (next.changed, number) = propagate(next, from: root, next.meter)
+    next.published = number
+    pause(at: .published)
+    // What leaves the domain on several ways may be joined downstream, and arrives there in one pass.
+    if pass.exits > 1, pass.tickets.isEmpty { pass.tickets = [Ticket(self)] }
+    if pass.exits > 0 { next.meter?.pause() }
+    for node in next.changed where node.pass.receivers.contains(.otherDomains) {
+      node.boundaryObservers?.deliver(number)
     }
   }
 
-  private func run(_ next: Next) {
-    guard let root = next.root else { return }
-    let meter = next.meter
-    meter?.resume()
-    var (changed, number) = propagate(next, from: root, meter)
-    pause(at: .published)
-    // What leaves the domain on several ways may be joined downstream, and arrives there in one pass.
-    if pass.exits > 1, pass.tickets.isEmpty { pass.tickets = [Ticket([self])] }
-    let isInterrupted = pass.exits > 0
-    pass.exits = 0
-    if isInterrupted { meter?.pause() }
-    for node in changed where node.pass.receivers.contains(.otherDomains) {
-      node.boundaryObservers?.deliver(number)
-    }
-    if !pass.tickets.isEmpty {
-      let tickets = pass.tickets
-      pass.tickets = []
-      finish(tickets)
-    }
-    root.reportDroppedChange()
+  /// Calls the other observers of a pass.
+  private func callObservers(_ next: inout Next) {
+    guard let number = next.published else { return }
+    next.root?.reportDroppedChange()
     for root in next.otherRoots { root.reportDroppedChange() }
-    if isInterrupted { meter?.resume() }
-    for node in changed where !node.pass.receivers.isEmpty {
+    if pass.exits > 0 { next.meter?.resume() }
+    pass.exits = 0
+    for node in next.changed where !node.pass.receivers.isEmpty {
       node.reportChange()
       if node.pass.receivers.contains(.observers) { node.observers.deliver(number) }
       if node.pass.receivers.contains(.statusObservers) { node.statusObservers.deliver(number) }
-      meter?.countObservers(of: node)
+      next.meter?.countObservers(of: node)
     }
-    meter?.endPass(changed: changed.count)
+    next.meter?.endPass(changed: next.changed.count)
     pause(at: .delivered)
     // The highest first: if this array holds the last references, a chain is not released recursively.
-    while let node = changed.popLast() { node.endPass() }
-    pass.changed = changed
+    while let node = next.changed.popLast() { node.endPass() }
+    swap(&pass.changed, &next.changed)
   }
 
   /// Computes every node downstream of the changed roots, by height, and publishes the changed ones.
@@ -478,32 +532,33 @@ extension Domain {
 
   /// Marks tickets whose commits are no longer in progress in this domain, so the domains that
   /// waited for them can continue.
-  func finish(_ tickets: [Ticket]) {
-    var domains: [Domain] = []
-    for ticket in tickets {
-      for domain in ticket.finish(self) where !domains.contains(where: { $0 === domain }) {
-        domains.append(domain)
-      }
+  ///
+  /// - Returns: These domains. They must deliver.
+  func finish(_ tickets: [Ticket]) -> [Domain] {
+    if tickets.isEmpty { return [] }
+    var seen: Set<ObjectIdentifier> = []
+    return tickets.flatMap { $0.finish(ObjectIdentifier(self)) }.filter {
+      seen.insert(ObjectIdentifier($0)).inserted && $0.mustDeliver()
     }
-    for domain in domains { domain.recheckTickets() }
   }
 
   /// Looks again which commits are ready, because a ticket has made progress.
-  func recheckTickets() {
-    let hasPending = lock.withLock { state in
-      state.waitsForTickets = false
+  func recheckTickets() { if mustDeliver() { deliver() } }
+
+  /// Returns whether commits are pending. Their tickets are looked at again.
+  private func mustDeliver() -> Bool {
+    lock.withLock { state in
+      state.waitsFor = []
       // The delivering thread looks again before it stops.
       if state.deliveringThread != nil { state.mustRecheckTickets = true }
       return !state.pending.isEmpty
     }
-    if hasPending { deliver() }
   }
 }
 
 /// State of the delivering thread that is kept from one pass to the next.
 struct PassState {
-  /// The tickets of the commits that the current pass delivers. A ticket occurs once for each of
-  /// its commits.
+  /// The tickets of the commits that the current pass delivers, each once.
   var tickets: [Ticket] = []
   /// The number of observers in other domains that receive an update of the current pass.
   var exits = 0

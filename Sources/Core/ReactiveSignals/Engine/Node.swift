@@ -217,6 +217,10 @@ package final class Node: @unchecked Sendable {
 
   // The domains that waited for these external inputs may continue, so observers may be called.
   deinit {
+    if height == 0, externalInputs == nil { return }
+    var released: [Any] = [pass.kernel as Any, inputs, externalInputs?.sources ?? []]
+    (pass.kernel, publication.inputs) = (nil, [])
+    ThreadContext.current.release(&released)
     guard let externalInputs else { return }
     // The external inputs hold nodes, and this node holds them: nothing is released under the lock.
     domain.lock.withLock { $0.externalInputs.removeAll { $0 === externalInputs } }
@@ -259,11 +263,15 @@ package final class Node: @unchecked Sendable {
   /// - Parameters:
   ///   - update: The update, or `nil` for the end of a signal, which follows all pending values.
   ///   - tickets: The transactions over several domains that it is part of.
+  ///   - isFollowing: A Boolean value that indicates whether a boundary observer calls this. Then the domain delivers
+  ///     when it has returned.
   @usableFromInline
-  package func send(_ update: (any NodeUpdate)?, tickets: [Ticket] = []) {
+  package func send(
+    _ update: (any NodeUpdate)?, tickets: [Ticket] = [], isFollowing: Bool = false
+  ) {
     let released = commit(update, tickets: tickets)
     withExtendedLifetime(released) {}
-    domain.deliver()
+    if isFollowing { domain.deliverNext() } else { domain.deliver() }
   }
 
   /// Ends a signal after all pending values.
@@ -297,10 +305,12 @@ package final class Node: @unchecked Sendable {
     }
     let merged = state.pending.append(update, to: self, tickets: tickets)
     if merged == nil { state.committed += 1 }
-    // The first commit to a root may go ahead of commits that wait.
-    if self[state.key].pendingCommits == 1 { state.waitsForTickets = false }
-    // A transaction is in flight in the domains of its own roots from its beginning.
-    if externalInputs != nil { for ticket in tickets { ticket.enter(domain) } }
+    // The first commit to a root may go ahead of commits that wait, unless it waits as well.
+    if self[state.key].pendingCommits == 1,
+      !tickets.contains(where: { state.waitsFor.contains(ObjectIdentifier($0)) })
+    {
+      state.waitsFor = []
+    }
     return (replaced, merged)
   }
 
@@ -522,13 +532,12 @@ package final class Node: @unchecked Sendable {
       }
       let observation = attachBoundary(
         { [weak follower, unowned self] event in
-          if event === SignalEnd.shared {
-            follower?.finish()
-          } else {
-            // A signal without a memory cannot compose two values, so each has a pass of its own.
-            let isShared = sharesTransactions && self.remembers
-            follower?.send(self.update, tickets: isShared ? self.domain.pass.tickets : [])
-          }
+          let isEnd = event === SignalEnd.shared
+          // A signal without a memory cannot compose two values, so each has a pass of its own.
+          let isShared = sharesTransactions && self.remembers && !isEnd
+          follower?.send(
+            isEnd ? nil : self.update, tickets: isShared ? self.domain.pass.tickets : [],
+            isFollowing: true)
         }, &state)
       return (follower, observation)
     }

@@ -48,6 +48,8 @@ struct PendingCommits: Sendable {
     fileprivate var changes: Int
     /// The position of the commit before it to the same root, or -1.
     fileprivate let previous: Int
+    /// The number of tickets from which on those that are of no use are dropped.
+    fileprivate var ticketLimit = 16
   }
 
   /// The number of commits to one root that may be pending before they are composed into one.
@@ -61,16 +63,22 @@ struct PendingCommits: Sendable {
   private var head = 0
   /// The position of `entries[0]`. An entry keeps its position as long as it is pending.
   private var base = 0
-  /// The positions of the pending entries that carry a ticket.
-  private var positions: [ObjectIdentifier: [Int]] = [:]
+  /// The number of pending entries that carry a ticket.
+  private var carriers = 0
   /// A Boolean value that indicates whether a root has reached the limit since there was no commit.
   private var hasReachedLimit = false
+
+  /// The number of commits that searches for the next pass have looked at. Tests count them.
+  var steps = 0
 
   init(key: Domain.Key) { self.key = key }
 
   var isEmpty: Bool { head == entries.count }
 
   var count: Int { entries.count - head }
+
+  /// The number of tickets that the commits carry. Tests count them.
+  var ticketCount: Int { entries.reduce(0) { $0 + ($1?.tickets.count ?? 0) } }
 
   /// Adds a commit, or composes it with the latest of its root if too many are pending.
   ///
@@ -87,7 +95,8 @@ struct PendingCommits: Sendable {
     let previous = root[key].pendingCommits > 0 ? root[key].lastPending : -1
     entries.append(
       Entry(root: root, commit: commit, tickets: tickets, changes: changes, previous: previous))
-    for ticket in tickets { note(ticket, at: position) }
+    if !tickets.isEmpty { carriers += 1 }
+    for ticket in tickets { ticket.enter(root.domain, at: position) }
     root[key].pendingCommits += 1
     root[key].lastPending = position
     if root[key].pendingCommits >= Self.limit { hasReachedLimit = true }
@@ -103,16 +112,17 @@ struct PendingCommits: Sendable {
     }
     entries[index] = nil
     latest.commit = replaced.composed(with: commit)
+    if latest.tickets.isEmpty, !tickets.isEmpty { carriers += 1 }
+    for ticket in tickets { ticket.enter(root.domain, at: root[key].lastPending) }
     latest.tickets += tickets
+    if latest.tickets.count > latest.ticketLimit {
+      latest.tickets = Ticket.distinct(latest.tickets)
+      latest.ticketLimit = 2 * latest.tickets.count + 16
+    }
     latest.changes += changes
     entries[index] = latest
-    for ticket in tickets { note(ticket, at: root[key].lastPending) }
     hasReachedLimit = true
     return replaced
-  }
-
-  private mutating func note(_ ticket: Ticket, at position: Int) {
-    positions[ObjectIdentifier(ticket), default: []].append(position)
   }
 
   private func isBehind(_ root: Node, limit: Int) -> Bool {
@@ -126,7 +136,7 @@ struct PendingCommits: Sendable {
   /// - Parameter hasExternalInputs: A Boolean value that indicates whether commits of other domains enter here, so
   ///   several may carry one ticket.
   mutating func takeFirst(hasExternalInputs: Bool) -> Entry? {
-    guard head < entries.count, !hasExternalInputs || positions.isEmpty, !hasReachedLimit else {
+    guard head < entries.count, !hasExternalInputs || carriers == 0, !hasReachedLimit else {
       return nil
     }
     compact()
@@ -155,6 +165,7 @@ struct PendingCommits: Sendable {
     compact()
     var blocked: Set<ObjectIdentifier> = []
     for index in head..<entries.count {
+      steps += 1
       guard let entry = entries[index], !blocked.contains(ObjectIdentifier(entry.root)) else {
         continue
       }
@@ -162,8 +173,8 @@ struct PendingCommits: Sendable {
         blocked.insert(ObjectIdentifier(entry.root))
         continue
       }
-      if let latest = latestTicket(of: entry.root), !ready.contains(ObjectIdentifier(latest)),
-        !waiting.contains(ObjectIdentifier(latest))
+      if let latest = latestTicket(of: entry.root) ?? entry.tickets.last,
+        !ready.contains(ObjectIdentifier(latest)), !waiting.contains(ObjectIdentifier(latest))
       {
         return .unknown([latest])
       }
@@ -171,6 +182,7 @@ struct PendingCommits: Sendable {
         blocked.insert(ObjectIdentifier(entry.root))
         continue
       }
+      steps += group.indices.count
       while let smaller = smallerGroup(in: group.indices) { group = smaller }
       let unknown = group.tickets.filter { !ready.contains(ObjectIdentifier($0)) }
       if !unknown.isEmpty { return .unknown(unknown) }
@@ -208,8 +220,8 @@ struct PendingCommits: Sendable {
   ) -> (indices: [Int], tickets: [Ticket])? {
     guard let entry = entries[first] else { return ([], []) }
     if entry.tickets.isEmpty, !hasReachedLimit { return ([first], []) }
-    if positions.count == 1, !hasReachedLimit, count <= 16,
-      entries[head...].allSatisfy({ $0?.tickets.count == 1 })
+    if !hasReachedLimit, count <= 16,
+      entries[head...].allSatisfy({ $0?.tickets.count == 1 && $0?.tickets[0] === entry.tickets[0] })
     {
       // The most frequent case: nothing but one transaction is pending. Its ticket is not waiting.
       return (Array(head..<entries.count), entry.tickets)
@@ -225,7 +237,7 @@ struct PendingCommits: Sendable {
         for ticket in entry.tickets where seen.insert(ObjectIdentifier(ticket)).inserted {
           if waiting.contains(ObjectIdentifier(ticket)) { return nil }
           tickets.append(ticket)
-          open += positions[ObjectIdentifier(ticket)] ?? []
+          open += ticket.withPlaces { $0[ObjectIdentifier(root.domain)]?.pending ?? [] }
         }
         position = entry.previous
       }
@@ -249,8 +261,11 @@ struct PendingCommits: Sendable {
 
   private mutating func remove(at index: Int) -> Entry? {
     guard let entry = entries[index].take() else { return nil }
-    for ticket in entry.tickets { forget(ticket, at: base + index) }
     let root = entry.root
+    if !entry.tickets.isEmpty { carriers -= 1 }
+    for ticket in entry.tickets {
+      ticket.withPlaces { $0[ObjectIdentifier(root.domain)]?.pending = [] }
+    }
     root[key].pendingCommits -= 1
     root[key].pendingChanges -= entry.changes
     while head < entries.count, entries[head] == nil { head += 1 }
@@ -261,12 +276,6 @@ struct PendingCommits: Sendable {
       hasReachedLimit = false
     }
     return entry
-  }
-
-  private mutating func forget(_ ticket: Ticket, at position: Int) {
-    let ticket = ObjectIdentifier(ticket)
-    positions[ticket]?.removeAll { $0 == position }
-    if positions[ticket]?.isEmpty == true { positions[ticket] = nil }
   }
 
   /// Releases the memory of entries that were taken.

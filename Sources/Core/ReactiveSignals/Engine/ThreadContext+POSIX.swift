@@ -15,7 +15,7 @@ package final class ThreadContext {
   /// The number of deliveries that this thread is inside of.
   @exclusivity(unchecked) private var deliveryDepth = 0
 
-  /// The collections that have a transaction of their own open on this thread, the innermost last.
+  /// The collections whose own transaction has its body on the stack of this thread, the innermost last.
   private(set) var openTransactions: [any TransactionParticipant] = []
 
   /// The innermost `withTransaction` on this thread, unless it was set aside for a delivery.
@@ -24,16 +24,39 @@ package final class ThreadContext {
   /// The transactions inside of which this thread delivers.
   private(set) var transactionsSetAside: [Transaction] = []
 
-  /// Records that a collection has a transaction of its own open on this thread.
+  /// Records that this thread calls the body of a collection's own transaction.
   @usableFromInline
   package func beginTransaction(of participant: any TransactionParticipant) {
     openTransactions.append(participant)
   }
 
-  /// Records that the innermost transaction of a collection has ended.
+  /// Records that the innermost body has returned.
   @usableFromInline
   package func endTransaction() {
     openTransactions.removeLast()
+  }
+
+  /// The domains that deliver when the boundary observers of the current pass have returned.
+  @exclusivity(unchecked) var followers: [Domain] = []
+
+  /// The objects that this thread is about to release, or `nil` if there are none.
+  @exclusivity(unchecked) private var released: [Any]?
+
+  /// Releases objects. If this is called while an object is released, they follow after that, because a chain of objects
+  /// may need more than the stack.
+  package func release(_ objects: inout [Any]) {
+    let isFirst = released == nil
+    if isFirst { released = [] }
+    released? += objects
+    objects = []
+    while isFirst, let object = released?.popLast() { _ = consume object }
+    if isFirst { released = nil }
+  }
+
+  /// Saves a participant that is about to be edited, for the transactions of this thread that may roll back the edit.
+  @usableFromInline
+  package func willEdit(_ participant: any TransactionParticipant) {
+    (transaction ?? transactionsSetAside.last)?.willEdit(participant)
   }
 
   /// A Boolean value that indicates whether this thread is inside an observer, an operator or a transaction.

@@ -26,7 +26,7 @@ public func withTransaction<Result, Failure: Error>(
 ) throws(Failure) -> Result {
   let context = ThreadContext.current
   let outer = context.transaction
-  let transaction = Transaction(outer: outer, context)
+  let transaction = Transaction(outer, context)
   context.transaction = transaction
   let result: Result
   do {
@@ -74,46 +74,64 @@ package protocol TransactionParticipant: AnyObject {
 @usableFromInline
 package final class Transaction {
   private let outer: Transaction?
+  /// The outer transaction, or the one that was set aside for the delivery inside of which this one began.
+  private let enclosing: Transaction?
   /// The participants that were edited first inside this transaction.
   private var opened: [any TransactionParticipant] = []
-  /// Closures that undo this transaction's edits of participants that were open before it.
-  private let undo: [() -> Any]
+  /// Participants that were open before it and were edited inside it, with closures that undo these edits.
+  private var saved: [(participant: any TransactionParticipant, undo: () -> Any)] = []
+  /// The opened and the saved participants.
+  private var known: Set<ObjectIdentifier> = []
 
-  fileprivate init(outer: Transaction?, _ context: ThreadContext) {
-    self.outer = outer
-    var open = context.openTransactions
-    for transaction in context.transactionsSetAside { open += transaction.participants }
-    if let outer { open += outer.participants }
-    undo = open.map { $0.saveTransaction() }
+  fileprivate init(_ outer: Transaction?, _ context: ThreadContext) {
+    (self.outer, enclosing) = (outer, outer ?? context.transactionsSetAside.last)
+    // Their bodies may edit their drafts directly.
+    for participant in context.openTransactions { save(participant) }
   }
-
-  /// The participants of this transaction and of those around it.
-  private var participants: [any TransactionParticipant] { opened + (outer?.participants ?? []) }
 
   /// Adds a participant, which this thread has begun to edit.
   @usableFromInline
   package func add(_ participant: any TransactionParticipant) {
     opened.append(participant)
+    known.insert(ObjectIdentifier(participant))
+  }
+
+  /// Saves the state of a participant that is about to be edited, if it was open before this transaction.
+  // Here and not at the beginning: many transactions inside one cost what each of them edits.
+  func willEdit(_ participant: any TransactionParticipant) {
+    if enclosing?.knows(ObjectIdentifier(participant)) == true { save(participant) }
+  }
+
+  private func knows(_ participant: ObjectIdentifier) -> Bool {
+    known.contains(participant) || enclosing?.knows(participant) == true
+  }
+
+  private func save(_ participant: any TransactionParticipant) {
+    if known.insert(ObjectIdentifier(participant)).inserted {
+      saved.append((participant, participant.saveTransaction()))
+    }
   }
 
   fileprivate func rollBack() {
     // Released objects may edit a participant. All are restored and open to edits by then.
-    let dropped = undo.map { $0() } + opened.reversed().map { $0.rollBackTransaction() }
+    let dropped = saved.map { $0.undo() } + opened.reversed().map { $0.rollBackTransaction() }
     withExtendedLifetime(dropped) {}
   }
 
   /// Commits and delivers. Inside another transaction, passes the participants on to it.
   fileprivate func end() {
-    if let outer {
-      outer.opened += opened
-      return
+    for (participant, undo) in saved
+    where enclosing?.known.insert(ObjectIdentifier(participant)).inserted == true {
+      enclosing?.saved.append((participant, undo))
     }
+    if let outer { return opened.forEach(outer.add) }
     let changed = opened.filter { $0.prepareCommit() }
-    let tickets = changed.count > 1 ? [Ticket(changed.map(\.domain))] : []
+    let ticket = changed.count > 1 ? Ticket() : nil
     // Commit all before any observer is called, and before anything is released: released objects may
     // edit a participant.
-    let released = opened.map { $0.commitTransaction(tickets: tickets) }
+    let released = opened.map { $0.commitTransaction(tickets: ticket.map { [$0] } ?? []) }
     _ = consume released
+    ticket?.close()
     for participant in changed { participant.domain.deliver() }
   }
 }
@@ -125,72 +143,104 @@ package final class Transaction {
 /// transaction is in flight in none of the domains upstream. So its observers receive one event for the
 /// transaction, whichever threads deliver, and no thread blocks.
 @usableFromInline
-package final class Ticket: Sendable {
-  private let state: Locked<State>
+package final class Ticket: @unchecked Sendable {
+  // Sendable: `lock` guards `places`. It is one for all tickets, because `distinct(_:)` compares them.
 
-  private struct State: Sendable {
-    /// One entry for each commit that carries the ticket.
-    var inFlight: [Domain]
-    /// Domains that cannot deliver their part yet.
-    var waiting: [Domain] = []
-    /// A Boolean value that indicates whether more commits will carry the ticket. No domain delivers its part until then.
-    var isOpen = false
-  }
+  private static let lock = Locked(())
 
-  /// Creates a ticket that is in flight in the domains of a transaction's roots.
-  init(_ domains: [Domain]) {
-    state = Locked(State(inFlight: domains))
+  /// The places where the transaction is in flight, by domain.
+  private var places: [ObjectIdentifier: Place] = [:]
+
+  struct Place {
+    /// The domain, or `nil` if more commits will carry the ticket. No domain delivers its part until then.
+    let domain: Domain?
+    /// The number of passes and holds that must end.
+    var count = 0
+    /// The positions of the pending commits that carry the ticket. They are delivered in one pass.
+    var pending: [Int] = []
+    /// The domains that wait for this one, in the order of their numbers.
+    var waiting: [ObjectIdentifier: (number: Int, domain: Domain)] = [:]
   }
 
   /// Creates a ticket whose commits follow. No domain delivers its part until `close()`.
   package init() {
-    state = Locked(State(inFlight: [], isOpen: true))
+    places[ObjectIdentifier(self)] = Place(domain: nil, count: 1)
+  }
+
+  /// Creates a ticket for the current pass of a domain.
+  init(_ domain: Domain) { enter(domain) }
+
+  func withPlaces<Result>(_ body: (inout [ObjectIdentifier: Place]) -> Result) -> Result {
+    Self.lock.withLock { _ in body(&places) }
   }
 
   /// Records that the last commit that carries the ticket has been made.
   package func close() {
-    let waiting = state.withLock { state in
-      defer { (state.isOpen, state.waiting) = (false, []) }
-      return state.waiting
-    }
-    for domain in waiting { domain.recheckTickets() }
+    for domain in finish(ObjectIdentifier(self)) { domain.recheckTickets() }
   }
 
   /// A Boolean value that indicates whether a commit that carries the ticket is in flight, or will follow.
-  package var isInFlight: Bool { state.withLock { $0.isOpen || !$0.inFlight.isEmpty } }
+  package var isInFlight: Bool { withPlaces { !$0.isEmpty } }
 
-  /// Records that a commit that carries the ticket is about to be queued in a domain.
-  package func enter(_ domain: Domain) {
-    state.withLock { $0.inFlight.append(domain) }
+  /// Records that a commit that carries the ticket is queued in a domain, or will be.
+  ///
+  /// - Parameter position: The position of the commit, or `nil` if it is not queued yet.
+  func enter(_ domain: Domain, at position: Int? = nil) {
+    let key = ObjectIdentifier(domain)
+    withPlaces { places in
+      var place = places.removeValue(forKey: key) ?? Place(domain: domain)
+      if place.pending.isEmpty || position == nil { place.count += 1 }
+      if let position, place.pending.last != position { place.pending.append(position) }
+      places[key] = place
+    }
   }
 
-  /// Records that a commit has been passed on to the domains downstream.
+  /// Records that a pass has been passed on to the domains downstream, or that a hold was released.
   ///
   /// - Returns: The domains that have waited, and must recheck their tickets.
-  func finish(_ domain: Domain) -> [Domain] {
-    // The caller holds the domain, so nothing is released under the lock.
-    state.withLock { state in
-      if let index = state.inFlight.firstIndex(where: { $0 === domain }) {
-        state.inFlight.remove(at: index)
-      }
-      if state.inFlight.contains(where: { $0 === domain }) { return [] }
-      defer { state.waiting = [] }
-      return state.waiting
+  func finish(_ domain: ObjectIdentifier) -> [Domain] {
+    let ended = withPlaces { places -> Place? in
+      places[domain]?.count -= 1
+      return places[domain]?.count == 0 ? places.removeValue(forKey: domain) : nil
     }
+    return ended?.waiting.values.sorted { $0.number < $1.number }.map(\.domain) ?? []
   }
 
   /// Returns whether a domain can deliver its part. Otherwise, the domain is notified when it must look
   /// again.
   func isReady(for domain: Domain) -> Bool {
-    // Register first: a commit that is passed on during the search then causes another one.
-    let others = state.withLock { state -> [Domain]? in
-      if !state.waiting.contains(where: { $0 === domain }) { state.waiting.append(domain) }
-      return state.isOpen ? nil : state.inFlight.filter { $0 !== domain }
+    let opening = ObjectIdentifier(self)
+    while true {
+      let isOpen = withPlaces { $0[opening] != nil }
+      // A copy of the places must not live on when one of them is changed.
+      let found = isOpen ? opening : DependencyGraph.upstream(of: domain, among: withPlaces { $0 })
+      guard let place = found else { return true }
+      // It waits for one place, and then looks again. That place may have ended meanwhile.
+      let waits = withPlaces { places in
+        let number = places[place]?.waiting.count ?? 0
+        places[place]?.waiting[ObjectIdentifier(domain), default: (number, domain)].domain = domain
+        return places[place] != nil
+      }
+      if waits { return false }
     }
-    guard let others else { return false }
-    if DependencyGraph.hasUpstream(domain, among: others) { return false }
-    state.withLock { $0.waiting.removeAll { $0 === domain } }
-    return true
+  }
+
+  /// Returns each of some tickets once, without those that exactly the same pending commits carry as another one. Commits
+  /// that were composed do.
+  static func distinct(_ tickets: [Ticket]) -> [Ticket] {
+    if tickets.count < 2 { return tickets }
+    return lock.withLock { _ in
+      var (seen, kept) = (Set<ObjectIdentifier>(), Set<[ObjectIdentifier: [Int]]>())
+      return tickets.filter { ticket in
+        if !seen.insert(ObjectIdentifier(ticket)).inserted { return false }
+        let positions = ticket.places.mapValues {
+          $0.count == 1 && $0.waiting.isEmpty ? $0.pending : []
+        }
+        if positions.values.contains([]) || kept.insert(positions).inserted { return true }
+        ticket.places = [:]
+        return false
+      }
+    }
   }
 }
 
@@ -209,5 +259,5 @@ package final class TicketHold: Sendable {
     for ticket in tickets { ticket.enter(domain) }
   }
 
-  deinit { domain.finish(tickets) }
+  deinit { for domain in domain.finish(tickets) { domain.deliver() } }
 }

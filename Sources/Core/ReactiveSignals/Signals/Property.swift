@@ -113,6 +113,7 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     precondition(!isModifying, "a property cannot be set inside its own modify(_:)")
+    ThreadContext.current.willEdit(self)
     // Releasing the draft may set this property, so this happens after the end of the modification.
     let replaced = draft
     defer { withExtendedLifetime(replaced) {} }

@@ -30,6 +30,8 @@ class ResultReceiver: @unchecked Sendable {
 
 /// Copies all rows of a result.
 final class RowReceiver: ResultReceiver, @unchecked Sendable {
+  // Sendable: as the superclass is.
+
   private(set) var rows: RowBatches<PostgresRow>?
   private let byteLimit: Int
 
@@ -60,6 +62,8 @@ final class RowReceiver: ResultReceiver, @unchecked Sendable {
 
 /// Copies the types of a statement's arguments.
 final class DescriptionReceiver: ResultReceiver, @unchecked Sendable {
+  // Sendable: as the superclass is.
+
   private(set) var argumentTypes: [PostgresType] = []
   private(set) var columns: ResultColumns?
 

@@ -4,6 +4,8 @@ import SQLSources
 /// Receives a whole result. Only rows with new values are copied.
 final class RefetchReceiver<Element: Differentiable & Sendable>: ResultReceiver, @unchecked Sendable
 {
+  // Sendable: as the superclass is.
+
   private let query: PostgresQuery
   private let known: FullRefetch<Element, PostgresRow>
   private let emptyHasher = RowHasher()

@@ -31,8 +31,8 @@ struct LogFiles: Sendable, Hashable {
 /// closed.
 final class OpenHandles: Sendable {
   private struct Entry: @unchecked Sendable {
-    // Sendable: the handle is used only with access by `gate`, except `isOpen` of an open handle, which
-    // changes only under the lock of the entries, and constants.
+    // Sendable: the lock of the entries guards the variables. The database is used with access by `gate`, except to
+    // interrupt it, which any thread may do while it is open.
     weak let database: SQLiteDatabase?
     let id: ObjectIdentifier
     let identity: FileIdentity?

@@ -347,7 +347,7 @@ final class FollowedSource<Element: Differentiable & Sendable>: @unchecked Senda
     let (first, observation) = node.observeAsBoundary { [weak self, weak root] event, tickets in
       guard let self, let root else { return }
       let update = CollectionUpdate<Element>.read(event)
-      root.send(FollowedUpdates(of: self, update), tickets: tickets)
+      root.send(FollowedUpdates(of: self, update), tickets: tickets, isFollowing: true)
     }
     (state, self.observation) = (StateBox<Element>.read(first).state, observation)
     return true
@@ -373,7 +373,8 @@ final class FollowedSource<Element: Differentiable & Sendable>: @unchecked Senda
   @usableFromInline
   func mayReplace(_ shown: FollowedSource?) -> Bool {
     guard !state.hasLoaded, let shown, shown.state.hasLoaded else { return true }
-    return state.status.error == nil && DependencyGraph.isDerived(node, from: shown.node)
+    return state.status.error == nil
+      && DependencyGraph.isDerived(node, from: [ObjectIdentifier(shown.node)])
   }
 
   /// A Boolean value that indicates whether the source need not be waited for.

@@ -63,8 +63,8 @@ extension DataSource where Element.DifferenceIdentifier: Sendable {
   ///     once for each inserted or updated element.
   ///   - expansion: The elements whose children are shown: a property, or a view of one.
   /// - Complexity: O(k log n) for a change of k of n elements, plus O(r log n) for r rows that appear, disappear or move,
-  ///   and O(d) if an element with children gets another parent at the depth d. If another element becomes the first one
-  ///   with an identity, each of its children counts as a row that moves. A change of the expansion is O(r log n) for
+  ///   and O(a) for the a ancestors of changed elements that have children: it climbs from them to the root, each ancestor
+  ///   once. If another element becomes the first one with an identity, each of its children counts as a row that moves. A change of the expansion is O(r log n) for
   ///   r rows that appear or disappear, plus O(e) for e exceptions of the old and the new one. Another default is O(n).
   @inlinable
   public func outline(
