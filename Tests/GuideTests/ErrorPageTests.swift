@@ -98,7 +98,7 @@ import Testing
 
   @Test func `each type of error is named`() {
     let text = page.joined(separator: "\n")
-    for (file, source) in sources where !file.hasPrefix("livelist/") {
+    for (file, source) in sources where !file.hasPrefix("Tool/livelist/") {
       for match in source.matches(of: /public struct (\w+): [\w, ]*\bError\b/) {
         // A type that is part of another one is named with it.
         #expect(text.contains("`\(match.1)`") || text.contains(".\(match.1)`"), "\(file)")
@@ -107,7 +107,7 @@ import Testing
   }
 
   @Test func `each exit status of the tool has its row`() throws {
-    let statuses = sources.filter { $0.key.hasPrefix("livelist/") }.values
+    let statuses = sources.filter { $0.key.hasPrefix("Tool/livelist/") }.values
       .flatMap { $0.matches(of: /status: ([0-9]+)/).map { String($0.1) } }
     let rows = try codes(below: "The tool").filter { Int($0) != nil }
     #expect(Set(statuses).union(["0"]) == rows)

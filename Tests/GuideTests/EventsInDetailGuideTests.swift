@@ -92,7 +92,7 @@ import Testing
     let folder = try Guide.package().appendingPathComponent("Sources").resolvingSymlinksInPath()
     let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
       .filter { $0.hasSuffix(".swift") }
-      .filter { $0.hasPrefix("ObservableCollections/") || $0.hasPrefix("Diffing/") }
+      .filter { $0.hasPrefix("Core/ObservableCollections/") || $0.hasPrefix("Core/Diffing/") }
     var members: Set<String> = []
     for file in files {
       let text = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)

@@ -154,7 +154,7 @@ struct Leftovers {
         }
         items.append(4)
       }
-      #expect(kept.map { Array($0.contents) } == [1, 2, 3])
+      #expect(Array(items.snapshot) == [1, 2, 3, 4])
     }
     #expect(leftovers.count == 0)
   }

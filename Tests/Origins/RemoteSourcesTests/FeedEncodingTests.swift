@@ -209,6 +209,9 @@ import Testing
     var lines = Feed(visits).lines().makeAsyncIterator()
     let line = await lines.next()?.text
     #expect(line?.contains("at .at: a date inf seconds after 1970") == true, "\(line ?? "")")
+    visits[0].at = Date(timeIntervalSince1970: 1e127)
+    let last = await lines.next()?.text
+    #expect(last?.contains("at .at: a date 1e+127 seconds after 1970") == true, "\(last ?? "")")
   }
 
   @Test func `an encoder and a decoder can be configured for other dates`() async throws {

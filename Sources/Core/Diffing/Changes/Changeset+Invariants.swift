@@ -22,7 +22,7 @@ extension Changeset {
   /// - Parameter oldCount: The number of elements of the list.
   /// - Complexity: O(*k* log *k*) for *k* operations.
   @usableFromInline
-  func misfit(oldCount: Int) -> String? {
+  package func misfit(oldCount: Int) -> String? {
     violation(oldCount: oldCount, newCount: oldCount + countChange)
   }
 

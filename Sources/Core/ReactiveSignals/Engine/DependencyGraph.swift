@@ -95,23 +95,30 @@ package enum DependencyGraph {
   /// A domain waits for the domains upstream of it. After a swap of a container, other domains may
   /// be upstream, and two domains could wait for each other. Each change of the graph therefore
   /// makes the domains downstream of it recheck their tickets.
-  private static let waiting = Locked<[ObjectIdentifier: Domain]>([:])
+  private static let waiting = Locked<(numbers: Int, domains: [ObjectIdentifier: WaitingDomain])>(
+    (0, [:]))
+
+  /// A domain, with a number that is greater than those of the domains that have begun to wait before.
+  typealias WaitingDomain = (number: Int, domain: Domain)
 
   /// Adds a domain, so later changes of the graph call its `recheckTickets()`.
   static func addWaiting(_ domain: Domain) {
-    waiting.withLock { $0[ObjectIdentifier(domain)] = domain }
+    waiting.withLock { state in
+      state.numbers += 1
+      state.domains[ObjectIdentifier(domain)] = (state.numbers, domain)
+    }
   }
 
   static func removeWaiting(_ domain: Domain) {
-    waiting.withLock { $0[ObjectIdentifier(domain)] = nil }
+    waiting.withLock { $0.domains[ObjectIdentifier(domain)] = nil }
   }
 
   /// Tells waiting domains to recheck their tickets, because a root has begun to follow other nodes.
   static func notifyChange(of domain: Domain) {
     schedulePoint()
     changes.add(1, ordering: .sequentiallyConsistent)
-    for other in waiting.withLock({ $0 }).values
-    where other === domain || isUpstream(domain, of: other) {
+    let others = waiting.withLock { $0.domains.values.sorted { $0.number < $1.number } }
+    for (_, other) in others where other === domain || isUpstream(domain, of: other) {
       other.recheckTickets()
     }
   }
@@ -184,13 +191,14 @@ package enum DependencyGraph {
   ) -> ObjectIdentifier? {
     if places.keys.allSatisfy({ $0 == ObjectIdentifier(domain) }) { return nil }
     let upstream = domainsUpstream(of: domain)
-    func isPlace(_ identifier: ObjectIdentifier) -> Bool {
+    let common =
+      upstream.count < places.count
+      ? upstream.filter { places[$0] != nil } : Set(places.keys.filter(upstream.contains))
+    return common.sorted { places[$0]?.rank ?? 0 < places[$1]?.rank ?? 0 }.first { identifier in
       guard let other = places[identifier]?.domain, other !== domain else { return false }
       // Domains in a cycle cannot wait for each other.
-      return upstream.contains(identifier) && !isUpstream(domain, of: other)
+      return !isUpstream(domain, of: other)
     }
-    return upstream.count < places.count
-      ? upstream.first(where: isPlace) : places.keys.first(where: isPlace)
   }
 
   /// The domains upstream of a domain. They are searched again only after the graph has changed.

@@ -150,16 +150,21 @@ package final class Ticket: @unchecked Sendable {
 
   /// The places where the transaction is in flight, by domain.
   private var places: [ObjectIdentifier: Place] = [:]
+  /// The number of places so far.
+  private var placeCount: UInt64 = 0
 
   struct Place {
     /// The domain, or `nil` if more commits will carry the ticket. No domain delivers its part until then.
     let domain: Domain?
+    /// The place in an order that is unlike that of the commits. A domain that waits for one place after the other, in that
+    /// order, waits for few of them.
+    var rank: UInt64 = 0
     /// The number of passes and holds that must end.
     var count = 0
     /// The positions of the pending commits that carry the ticket. They are delivered in one pass.
     var pending: [Int] = []
     /// The domains that wait for this one, in the order of their numbers.
-    var waiting: [ObjectIdentifier: (number: Int, domain: Domain)] = [:]
+    var waiting: [ObjectIdentifier: DependencyGraph.WaitingDomain] = [:]
   }
 
   /// Creates a ticket whose commits follow. No domain delivers its part until `close()`.
@@ -188,11 +193,17 @@ package final class Ticket: @unchecked Sendable {
   func enter(_ domain: Domain, at position: Int? = nil) {
     let key = ObjectIdentifier(domain)
     withPlaces { places in
-      var place = places.removeValue(forKey: key) ?? Place(domain: domain)
+      var place = places.removeValue(forKey: key) ?? makePlace(domain)
       if place.pending.isEmpty || position == nil { place.count += 1 }
       if let position, place.pending.last != position { place.pending.append(position) }
       places[key] = place
     }
+  }
+
+  private func makePlace(_ domain: Domain) -> Place {
+    placeCount += 1
+    // Multiples of the golden ratio, without the integers before the point.
+    return Place(domain: domain, rank: placeCount &* 0x9E37_79B9_7F4A_7C15)
   }
 
   /// Records that a pass has been passed on to the domains downstream, or that a hold was released.
