@@ -205,7 +205,9 @@ extension ArrayDataSource {
     let state = collection.current.state
     let changeset = draft.outcome()
     draft.close()
-    if changeset != nil { closedDraft = draft }
+    if changeset != nil || draft.contents.storage.isIdentical(to: state.snapshot.storage) {
+      closedDraft = draft
+    }
     index = draft.index?.isStale == false ? draft.index : nil
     (places, draft.places) = (draft.places, [])
     if let status = draft.newStatus {

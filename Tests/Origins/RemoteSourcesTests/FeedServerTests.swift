@@ -297,6 +297,17 @@ import Testing
     try served.check(with: good)
   }
 
+  @Test func `a request has at most as many bytes as the limit, with its line break`() throws {
+    var limits = FeedServer.Limits()
+    limits.requestSize = Self.request.utf8.count
+    let served = try Served(limits: limits)
+    #expect(try served.client(Self.request).line().contains("initial"))
+    let longer = try served.client(" " + Self.request).line()
+    #expect(longer.contains("the request is longer than \(limits.requestSize) bytes"), "\(longer)")
+    let endless = try served.client(String(repeating: " ", count: limits.requestSize)).line()
+    #expect(endless.contains("the request is longer"), "\(endless)")
+  }
+
   @Test func `the memory of lines that nobody reads is limited`() throws {
     var limits = FeedServer.Limits()
     limits.pendingBytes = 1 << 20

@@ -198,15 +198,18 @@ extension Domain {
     let context = ThreadContext.current
     let transaction = context.beginDelivery()
     defer { context.endDelivery(transaction) }
+    let (bottom, start) = (context.suspended.count, context.followers.count)
     var delivery = Delivery(domain: self, isClaimed: isClaimed)
-    var suspended: [Delivery] = []
     while true {
-      if let others = delivery.domain.proceed(&delivery, context) {
-        suspended.append(delivery)
-        for other in others.reversed() { suspended.append(Delivery(domain: other)) }
+      delivery.domain.proceed(&delivery, context)
+      if context.followers.count > start {
+        context.suspended.append(delivery)
+        while context.followers.count > start {
+          context.suspended.append(Delivery(domain: context.followers.removeLast()))
+        }
       }
-      guard let next = suspended.popLast() else { return }
-      delivery = next
+      if context.suspended.count == bottom { return }
+      delivery = context.suspended.removeLast()
     }
   }
 
@@ -214,7 +217,7 @@ extension Domain {
   package func deliverNext() { ThreadContext.current.followers.append(self) }
 
   /// How far a thread has come with the delivery of a domain.
-  private struct Delivery {
+  struct Delivery {
     let domain: Domain
     /// A Boolean value that indicates whether it is the delivering thread.
     var isClaimed = false
@@ -224,24 +227,22 @@ extension Domain {
     var pass: Next?
   }
 
-  /// Delivers until other domains must deliver first.
-  ///
-  /// - Returns: These domains, or `nil` at the end.
-  private func proceed(_ delivery: inout Delivery, _ context: ThreadContext) -> [Domain]? {
-    let thread = ThreadID.current
+  /// Delivers until nothing is left, or until other domains, which are then in `context.followers`, must deliver first.
+  private func proceed(_ delivery: inout Delivery, _ context: ThreadContext) {
+    let (thread, start) = (ThreadID.current, context.followers.count)
     if pauseHook != nil, delivery.pass == nil {
       // A thread that a test holds here delivers what other threads commit meanwhile.
       if !delivery.isClaimed { delivery.isClaimed = lock.withLock { $0.claim(as: thread) } }
-      if !delivery.isClaimed { return nil }
+      if !delivery.isClaimed { return }
       pause(at: .committed)
     }
     while true {
       if var published = delivery.pass.take() {
-        let others = finish(pass.tickets)
+        context.followers += finish(pass.tickets)
         pass.tickets = []
-        if !others.isEmpty {
+        if context.followers.count > start {
           delivery.pass = published
-          return others
+          return
         }
         callObservers(&published)
         (delivery.finished, delivery.tickets) = (published.taken, TicketCheck())
@@ -270,21 +271,17 @@ extension Domain {
         }
         delivery.finished = 0
       } else if let root = next.root {
-        // A boundary observer may deliver other domains itself, and these have others downstream.
-        var others: [Domain] = []
-        swap(&context.followers, &others)
         run(&next, root)
-        swap(&context.followers, &others)
         delivery.pass = next
-        if !others.isEmpty { return others }
+        if context.followers.count > start { return }
       } else {
-        return nil
+        return
       }
     }
   }
 
   /// The tickets that were found to be ready or not.
-  private struct TicketCheck {
+  struct TicketCheck {
     var ready: Set<ObjectIdentifier> = []
     var waiting: Set<ObjectIdentifier> = []
 
@@ -301,7 +298,7 @@ extension Domain {
   }
 
   /// The next step of the delivering thread.
-  private struct Next {
+  struct Next {
     /// The number of commits that were taken for a pass.
     var taken: UInt64 = 0
     /// The number of the pass, if it is published.

@@ -36,8 +36,11 @@ package final class ThreadContext {
     openTransactions.removeLast()
   }
 
-  /// The domains that deliver when the boundary observers of the current pass have returned.
+  /// The domains that deliver when the boundary observers of the current pass have returned. A delivery that one of these
+  /// observers begins adds others, and removes them.
   @exclusivity(unchecked) var followers: [Domain] = []
+  /// The deliveries that others precede, the next one last.
+  @exclusivity(unchecked) var suspended: [Domain.Delivery] = []
 
   /// The objects that this thread is about to release, or `nil` if there are none.
   @exclusivity(unchecked) private var released: [Any]?
@@ -78,6 +81,7 @@ package final class ThreadContext {
   /// Records that the calls have ended.
   package func endDelivery(_ outer: Transaction?) {
     deliveryDepth -= 1
+    if deliveryDepth == 0, suspended.capacity > 64 { suspended = [] }
     guard let outer else { return }
     transactionsSetAside.removeLast()
     transaction = outer

@@ -231,13 +231,13 @@ final class ServerLoop: @unchecked Sendable {
       let lineEnd = connection.request.firstIndex(of: UInt8(ascii: "\n"))
       if connection.cursor != nil || lineEnd.map({ $0 < connection.request.count - 1 }) ?? false {
         fail(connection, "the server accepts one line on each connection, the request")
-      } else if let lineEnd {
-        begin(connection, Array(connection.request[..<lineEnd]))
-      } else if connection.request.count >= limits.requestSize {
+      } else if lineEnd ?? connection.request.count >= limits.requestSize {
         fail(
           connection,
           "the request is longer than \(limits.requestSize) bytes; send one line, "
             + #"such as {"list":"NAME"}"#)
+      } else if let lineEnd {
+        begin(connection, Array(connection.request[..<lineEnd]))
       }
     }
     if !connection.isInputOpen, connection.cursor == nil {
