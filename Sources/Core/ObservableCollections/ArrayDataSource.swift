@@ -15,8 +15,8 @@ public import SwappablePrimitives
 // change; `Node.commit` queues the change in the domain; after the gate is left, `Domain.deliver` runs a pass.
 public final class ArrayDataSource<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: `openDraft`, `closedDraft`, `index`, `places`, `placeOffsets`, `prepared` and `preparedDraft` are accessed only
-  // by the thread inside `gate`. Access to the first five is not checked for exclusivity at run time: they are read and written whole, and a
-  // draft that one of them releases is held by its caller.
+  // by the thread inside `gate`. Access to the first five is not checked for exclusivity at run time: they are read and
+  // written whole, and a draft that one of them releases is held by its caller.
 
   public let collection: LiveCollection<Element>
   @usableFromInline let gate = RecursiveGate()
