@@ -203,21 +203,16 @@ extension ArrayDataSource {
     openDraft = nil
     // Only the thread inside the gate commits.
     let state = collection.current.state
-    let changeset = draft.outcome()
-    draft.close()
-    if changeset != nil || draft.contents.storage.isIdentical(to: state.snapshot.storage) {
-      closedDraft = draft
-    }
+    let changeset = draft.finish()
+    closedDraft = draft
     index = draft.index?.isStale == false ? draft.index : nil
     (places, draft.places) = (draft.places, [])
-    if let status = draft.newStatus {
-      if let error = status.error { collection.record(error) }
-      // A failed source that has elements has loaded before.
-      return state.advanced(
-        to: changeset.map { (draft.contents, $0) }, status: status,
-        hasLoaded: draft.hasLoaded || status.error != nil && !draft.contents.isEmpty)
+    // A failed source that has elements has loaded before.
+    let status = draft.newStatus.map {
+      ($0, draft.hasLoaded || $0.error != nil && !draft.contents.isEmpty)
     }
-    return changeset.map { state.changed(to: draft.contents, by: $0) }
+    if let error = status?.0.error { collection.record(error) }
+    return state.advanced(to: draft.contents, by: changeset, status)
   }
 
   /// Discards the draft and leaves the gate.

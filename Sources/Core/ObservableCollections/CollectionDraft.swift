@@ -185,7 +185,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   ///   - element: A closure that returns the element at an offset after the change. It is called once for each insertion,
   ///     and then for each update, before anything is applied.
   @inlinable
-  package func apply(valid changeset: Changeset, element: (_ offset: Int) -> Element) {
+  package func apply(valid changeset: consuming Changeset, element: (_ offset: Int) -> Element) {
     checkOpen()
     assert(changeset.misfit(oldCount: working.count) == nil, "\(changeset) does not fit")
     // Code of the elements may edit this draft.
@@ -196,14 +196,15 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       elements.updated.append(element(update.to))
       elements.replaced.append(working[update.from])
     }
-    let kept = discardingEdits { elements.keepEffectiveUpdates() }
-    let changeset = kept.map(changeset.keepingUpdates) ?? changeset
+    if let kept = discardingEdits({ elements.keepEffectiveUpdates() }) {
+      changeset = changeset.keepingUpdates(at: kept)
+    }
     if !changeset.isEmpty {
       for range in changeset.deletions.runs {
         elements.removed.append(contentsOf: working.elements(in: range))
       }
       working.apply(changeset, inserted: elements.inserted, updated: elements.updated)
-      record(changeset, isNormal: changeset.deletions.isEmpty || changeset.insertions.isEmpty)
+      record(copy changeset, isNormal: changeset.deletions.isEmpty || changeset.insertions.isEmpty)
       index?.follow(changeset, elements)
     }
     // A deinitializer may read this draft.
@@ -243,7 +244,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   }
 
   @inlinable
-  func record(_ changeset: Changeset, isNormal: Bool) {
+  func record(_ changeset: consuming Changeset, isNormal: Bool) {
     if !places.isEmpty { places.follow(changeset) }
     self.isNormal = isNormal && edits.isEmpty
     edits.append(changeset)
@@ -254,10 +255,15 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   func discardingEdits<Result, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
+    // Moved and not copied, because most edits of one element come here.
+    var recorded = EditRecord()
+    swap(&recorded, &edits)
     let start = savepoint
     defer {
       checkOpen()
       if !working.isIdentical(to: start.working) { restore(start) }
+      swap(&recorded, &edits)
+      withExtendedLifetime(recorded) {}
     }
     return try body()
   }
@@ -302,22 +308,36 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   }
 
   /// Ends the draft, and drops the record of its edits. Using it afterwards traps.
-  ///
-  /// - Parameter keepsEdits: A Boolean value that indicates whether the draft has the edited contents afterwards.
-  ///   Otherwise, it has those before the edits.
   @inlinable
-  func close(keepsEdits: Bool = true) {
+  func close() {
     isOpen = false
     if edits.isEmpty { return }
-    let dropped = keepsEdits ? base : working
-    if keepsEdits {
-      base = working
+    let dropped = base
+    (base, edits) = (working, EditRecord())
+    withExtendedLifetime(dropped) {}
+  }
+
+  /// Ends the draft, and returns the net change of all edits, or `nil` if the contents are equal in the end. The draft then
+  /// has the contents before the edits.
+  ///
+  /// Comparing the elements may call code that edits this draft. It traps.
+  @inlinable
+  func finish() -> Changeset? {
+    isOpen = false
+    if edits.isEmpty { return nil }
+    let (before, after) = (Snapshot(base), contents)
+    var changeset = edits.takeChangeset()
+    if !isNormal { changeset = changeset.normalForm(from: before, to: after) }
+    let hasEffect = !changeset.hasNoEffect(from: before, to: after)
+    if hasEffect {
+      base = after.storage
     } else {
-      working = base
+      working = before.storage
       index?.invalidate()
     }
-    edits = EditRecord()
-    withExtendedLifetime(dropped) {}
+    // Releasing the others may run code that edits the collection.
+    withExtendedLifetime((before, after)) {}
+    return hasEffect ? changeset : nil
   }
 
   /// Opens a closed draft for edits of other contents.
@@ -329,19 +349,6 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   /// The current elements, also after `close()`.
   @inlinable var contents: Snapshot<Element> { Snapshot(working) }
-
-  /// Ends the draft, and returns the net change of all edits, or `nil` if the contents are equal in the end.
-  ///
-  /// Comparing the elements may call code that edits this draft. It traps.
-  @inlinable
-  func outcome() -> Changeset? {
-    isOpen = false
-    if edits.isEmpty { return nil }
-    let (before, after) = (Snapshot(base), contents)
-    var changeset = edits.changeset
-    if !isNormal { changeset = changeset.normalForm(from: before, to: after) }
-    return changeset.hasNoEffect(from: before, to: after) ? nil : changeset
-  }
 
   @inlinable
   func checkOpen() {

@@ -39,10 +39,8 @@ public struct CollectionChange<Element: Differentiable & Sendable>: Sendable {
     before: Snapshot<Element>, after: Snapshot<Element>, revisionBefore: Int, revision: Int,
     changeset: Changeset
   ) {
-    update = CollectionUpdate(
-      before: before, revisionBefore: revisionBefore, changeset: changeset,
-      state: CollectionState(after, revision: revision, status: .loaded, hasLoaded: true),
-      isStatusStep: false)
+    let state = CollectionState(after, revision: revision, status: .loaded, hasLoaded: true)
+    update = CollectionUpdate(before, revisionBefore, changeset, StateBox(state), false, nil)
   }
 
   /// The collection before the change, which the previous event delivered.

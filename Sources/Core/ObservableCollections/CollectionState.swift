@@ -53,6 +53,14 @@ final class SourceCondition: Sendable {
     self.status = status
     self.hasLoaded = hasLoaded
   }
+
+  /// Returns the condition after a status, or `nil` if it is the same.
+  @usableFromInline
+  func next(_ next: OperatorStatus) -> SourceCondition? {
+    if next.status == status, hasLoaded || !next.hasLoaded { return nil }
+    return SourceCondition(
+      next.status, hasLoaded: hasLoaded || next.hasLoaded || next.status.state == .loaded)
+  }
 }
 
 /// A state as an object, without the state before it.
@@ -100,14 +108,6 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: NodeUp
   @inlinable var after: Snapshot<Element> { box.state.snapshot }
   @inlinable package var changeCount: Int { changeset.changeCount }
   @inlinable package var size: (changes: Int, limit: Int) { (changeset.changeCount, after.count) }
-
-  @inlinable
-  convenience init(
-    before: Snapshot<Element>, revisionBefore: Int, changeset: Changeset,
-    state: CollectionState<Element>, isStatusStep: Bool
-  ) {
-    self.init(before, revisionBefore, changeset, StateBox(state), isStatusStep, nil)
-  }
 
   @inlinable
   init(
@@ -199,53 +199,26 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: NodeUp
 }
 
 extension CollectionState {
-  /// Returns the update that a change brings to this state.
-  @inlinable
-  func changed(
-    to snapshot: Snapshot<Element>, by changeset: Changeset
-  ) -> CollectionUpdate<Element> {
-    CollectionUpdate(
-      before: self.snapshot, revisionBefore: revision, changeset: changeset,
-      state: CollectionState(snapshot, revision: revision + 1, condition),
-      isStatusStep: false)
-  }
-
   /// Returns the update that a change, a status or both bring to this state, or `nil` if nothing changes.
   ///
   /// - Parameters:
-  ///   - contents: The new contents and their difference, or `nil` if they stay the same.
-  ///   - status: The new status, or `nil` if it stays the same.
+  ///   - contents: The new contents.
+  ///   - changeset: Their difference, or `nil` if they stay the same.
+  ///   - status: The new status, or `nil` if it stays the same, and whether the contents are good, whatever the status.
   @inlinable
-  func advanced(
-    to contents: (snapshot: Snapshot<Element>, changeset: Changeset)?, by status: OperatorStatus?
-  ) -> CollectionUpdate<Element>? {
-    if let (status, hasLoaded) = status {
-      return advanced(to: contents, status: status, hasLoaded: hasLoaded)
-    }
-    return contents.map { changed(to: $0.snapshot, by: $0.changeset) }
-  }
-
-  /// Returns the update that a change and a status bring to this state, or `nil` if nothing changes.
-  ///
-  /// - Parameters:
-  ///   - contents: The new contents and their difference, or `nil` if they stay the same.
-  ///   - status: The new status.
-  ///   - hasLoaded: Whether the contents are good, whatever the status.
-  @usableFromInline
   package func advanced(
-    to contents: (snapshot: Snapshot<Element>, changeset: Changeset)?, status: SourceStatus,
-    hasLoaded: Bool = false
+    to contents: Snapshot<Element>, by changeset: consuming Changeset?, _ status: OperatorStatus?
   ) -> CollectionUpdate<Element>? {
-    let change = contents.flatMap { $0.changeset.isEmpty ? nil : $0 }
-    let isStatusStep = self.status != status || (hasLoaded && !self.hasLoaded)
-    if change == nil, !isStatusStep { return nil }
-    let next = CollectionState(
-      change?.snapshot ?? snapshot, revision: change == nil ? revision : revision + 1,
-      isStatusStep
-        ? SourceCondition(
-          status, hasLoaded: self.hasLoaded || hasLoaded || status.state == .loaded) : condition)
-    return CollectionUpdate(
-      before: snapshot, revisionBefore: revision, changeset: change?.changeset ?? .empty,
-      state: next, isStatusStep: isStatusStep)
+    let next = status.flatMap(condition.next)
+    guard let changeset, !changeset.isEmpty else {
+      return next.map {
+        CollectionUpdate(
+          snapshot, revision, .empty, StateBox(CollectionState(snapshot, revision: revision, $0)),
+          true,
+          nil)
+      }
+    }
+    let state = CollectionState(contents, revision: revision + 1, next ?? condition)
+    return CollectionUpdate(snapshot, revision, changeset, StateBox(state), next != nil, nil)
   }
 }

@@ -342,7 +342,8 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
     let before = StateBox<Element>.read(root.committed(&state))
     guard
       let update = before.state.advanced(
-        to: contents, status: source.status, hasLoaded: source.hasLoaded)
+        to: contents?.snapshot ?? before.state.snapshot, by: contents?.changeset,
+        (source.status, source.hasLoaded))
     else { return [before] }
     let released = root.commit(update, tickets: tickets, &state)
     return [before, released.1].compactMap(\.self)

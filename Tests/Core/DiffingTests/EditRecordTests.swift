@@ -219,3 +219,10 @@ import Testing
     #expect(others == 8)
   }
 }
+
+extension EditRecord {
+  fileprivate var changeset: Changeset {
+    var copy = self
+    return copy.takeChangeset()
+  }
+}

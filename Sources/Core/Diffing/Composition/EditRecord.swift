@@ -27,7 +27,7 @@ package struct EditRecord: Sendable {
   ///
   /// - Complexity: O(log *k*) on average for *k* edits, plus the size of the changeset.
   @usableFromInline
-  package mutating func append(_ edit: Changeset) {
+  package mutating func append(_ edit: consuming Changeset) {
     var combination: Combination
     switch contents {
     case .nothing:
@@ -50,17 +50,20 @@ package struct EditRecord: Sendable {
     if case .several(let combination) = contents { combination.footprint } else { 0 }
   }
 
-  /// The combined change of all edits, with a minimal number of moves.
+  /// Removes all edits, and returns their combined change, with a minimal number of moves.
   ///
   /// An element that is inserted and removed again does not occur. An element that is removed and
   /// inserted again is both.
   ///
   /// - Complexity: O(*k* log *k*) for *k* edits.
-  @usableFromInline package var changeset: Changeset {
-    switch contents {
-    case .nothing: .empty
-    case .single(let edit): edit
-    case .several(let combination): combination.changeset
+  @usableFromInline
+  package mutating func takeChangeset() -> Changeset {
+    var taken = Contents.nothing
+    swap(&taken, &contents)
+    switch consume taken {
+    case .nothing: return .empty
+    case .single(let edit): return edit
+    case .several(let combination): return combination.changeset
     }
   }
 

@@ -199,7 +199,7 @@ public final class OperatorInputs {
 }
 
 @usableFromInline
-typealias OperatorStatus = (status: SourceStatus, hasLoaded: Bool)
+package typealias OperatorStatus = (status: SourceStatus, hasLoaded: Bool)
 
 @usableFromInline
 struct StatusInput {
@@ -270,13 +270,9 @@ final class OperatorKernel<Operator: CollectionOperator & ~Copyable>: NodeCreato
       wrapped.update(draft)
       isStatusStep = isStatusStep || draft.isStatusSet
     }
-    var changeset: Changeset?
-    if hasChange {
-      changeset = draft.outcome()
-      draft.close(keepsEdits: changeset != nil)
-    }
+    let changeset = hasChange ? draft.finish() : nil
     return StateBox<Output>.read(node.published).state.advanced(
-      to: changeset.map { (draft.contents, $0) }, by: isStatusStep ? status : nil)
+      to: draft.contents, by: changeset, isStatusStep ? status : nil)
   }
 
   @inlinable

@@ -221,61 +221,68 @@ extension Domain {
     let domain: Domain
     /// A Boolean value that indicates whether it is the delivering thread.
     var isClaimed = false
+    /// A Boolean value that indicates whether a pass is published, and has not called all of its observers.
+    var isPublished = false
+    /// The number of commits of the pass that has ended.
     var finished: UInt64 = 0
-    var tickets = TicketCheck()
-    /// The pass that is published, and has not called all of its observers.
-    var pass: Next?
   }
 
   /// Delivers until nothing is left, or until other domains, which are then in `context.followers`, must deliver first.
   private func proceed(_ delivery: inout Delivery, _ context: ThreadContext) {
     let (thread, start) = (ThreadID.current, context.followers.count)
-    if pauseHook != nil, delivery.pass == nil {
+    if pauseHook != nil, !delivery.isPublished {
       // A thread that a test holds here delivers what other threads commit meanwhile.
       if !delivery.isClaimed { delivery.isClaimed = lock.withLock { $0.claim(as: thread) } }
       if !delivery.isClaimed { return }
       pause(at: .committed)
     }
     while true {
-      if var published = delivery.pass.take() {
-        context.followers += finish(pass.tickets)
-        pass.tickets = []
-        if context.followers.count > start {
-          delivery.pass = published
-          return
+      if delivery.isPublished {
+        if !pass.tickets.isEmpty {
+          context.followers += finish(pass.tickets)
+          pass.tickets = []
+          if context.followers.count > start { return }
         }
-        callObservers(&published)
-        (delivery.finished, delivery.tickets) = (published.taken, TicketCheck())
+        callObservers()
+        endPass()
+        (delivery.isPublished, delivery.finished) = (false, pass.taken)
         if pass.isWaiting {
           pass.isWaiting = false
           DependencyGraph.removeWaiting(self)
         }
       }
-      var next = Next()
-      lock.withLock { state in
-        if !delivery.isClaimed { delivery.isClaimed = state.claim(as: thread) }
-        if delivery.isClaimed {
-          takeNext(finishing: delivery.finished, &delivery.tickets, &next, &state)
+      let (step, woken) = lock.withLock { state -> (Step, [Waiter]) in
+        if !delivery.isClaimed {
+          guard state.claim(as: thread) else { return (.none, []) }
+          delivery.isClaimed = true
         }
+        if delivery.finished > 0 {
+          state.delivered += delivery.finished
+          state.passesEnded = state.passesBegun
+        }
+        // A node is removed here before it is released, so nothing is deinitialized.
+        state.turnedLive = []
+        let woken = state.takeDueWaiters()
+        return (takeNext(&state), woken)
       }
-      for waiter in next.woken { waiter.wake() }
-      if !next.unknownTickets.isEmpty {
+      delivery.finished = 0
+      for waiter in woken { waiter.wake() }
+      switch step {
+      case .none: return
+      case .pass:
+        run()
+        delivery.isPublished = true
+        if context.followers.count > start { return }
+      case .unknown(let tickets):
         // Wait for one ticket of a group. If the domain is behind, this is the latest: waiting for each
         // of many would search the whole group again for each.
-        _ = next.unknownTickets.first { !delivery.tickets.check($0, for: self) }
-        if !delivery.tickets.waiting.isEmpty, !pass.isWaiting {
+        _ = tickets.first { !pass.checks.check($0, for: self) }
+        if !pass.checks.waiting.isEmpty, !pass.isWaiting {
           // Check them again after that: the graph may have changed before.
           pass.isWaiting = true
           DependencyGraph.addWaiting(self)
-          delivery.tickets = TicketCheck()
+          pass.checks = TicketCheck()
         }
-        delivery.finished = 0
-      } else if let root = next.root {
-        run(&next, root)
-        delivery.pass = next
-        if context.followers.count > start { return }
-      } else {
-        return
       }
     }
   }
@@ -298,156 +305,123 @@ extension Domain {
   }
 
   /// The next step of the delivering thread.
-  struct Next {
-    /// The number of commits that were taken for a pass.
-    var taken: UInt64 = 0
-    /// The number of the pass, if it is published.
-    var published: UInt64?
-    /// The nodes that it has changed.
-    var changed: [Node] = []
-    var root: Node?
-    /// A Boolean value that indicates whether the update of the root is complete, and its children are scheduled.
-    var isComplete = true
-    /// The rest of the roots, if the pass has several.
-    var otherRoots: [Node] = []
-    /// The value of `Node.Pass.mark` for nodes that this pass has scheduled.
-    var mark: UInt64 = 0
-    /// The commits that were taken, to be released outside the lock.
-    var held: [PendingCommits.Entry] = []
-    /// The commit that was taken, if the pass has only one.
-    var heldCommit: (any NodeUpdate)?
-    var unknownTickets: [Ticket] = []
-    var woken: [Waiter] = []
-    /// Counts the work of the pass, or `nil`.
-    var meter: Meter?
+  private enum Step {
+    /// Run the pass whose commits are taken.
+    case pass
+    /// Find out whether these tickets are ready.
+    case unknown([Ticket])
+    /// Nothing: another thread delivers, or nobody.
+    case none
   }
 
-  /// Ends the previous pass, and takes the commits of the next one. If there are none, stops
-  /// delivering.
-  private func takeNext(
-    finishing finished: UInt64, _ tickets: inout TicketCheck, _ next: inout Next,
-    _ state: inout State
-  ) {
-    if finished > 0 {
-      state.delivered += finished
-      state.passesEnded = state.passesBegun
-    }
-    // A node is removed here before it is released, so nothing is deinitialized.
-    state.turnedLive = []
-    next.woken = state.takeDueWaiters()
-    if let successor = state.successor {
-      (state.deliveringThread, state.successor) = (successor, nil)
-      return
-    }
-    next.mark = state.passesBegun + 1
-    if let meter = state.meter { next.meter = meter }
+  /// Takes the commits of the next pass. If there are none, stops delivering.
+  private func takeNext(_ state: inout State) -> Step {
+    if state.successor != nil { return stop(&state) }
     if let entry = state.pending.takeFirst(hasExternalInputs: !state.externalInputs.isEmpty) {
-      next.taken = 1
-      next.root = entry.root
-      next.heldCommit = entry.commit
-      next.isComplete = entry.root.take(entry.commit)
+      let root = entry.root
+      pass.begin(1, &state)
+      pass.heldCommit = entry.commit
+      pass.roots.append(root)
+      pass.isComplete = root.take(entry.commit)
       if !entry.tickets.isEmpty { pass.tickets = Ticket.distinct(entry.tickets) }
-      state.passesBegun += 1
-      if next.isComplete, !entry.root.hasChildren(state.key) {
-        entry.root.publish(&state)
-        next.published = endPublishing(1, &state)
-      } else if next.isComplete {
-        scheduleChildren(of: entry.root, next.mark, &state)
+      if pass.isComplete, !root.hasChildren(state.key) {
+        root.publish(&state)
+        pass.number = endPublishing(&state)
+      } else if pass.isComplete {
+        scheduleChildren(of: root, &state)
       }
-      return
+      return .pass
     }
-    while true {
-      if state.pending.isEmpty { break }
-      switch state.pending.takeNext(ready: tickets.ready, waiting: tickets.waiting) {
-      case .unknown(let unknown):
-        next.unknownTickets = unknown
-        return
+    while !state.pending.isEmpty {
+      switch state.pending.takeNext(ready: pass.checks.ready, waiting: pass.checks.waiting) {
+      case .unknown(let unknown): return .unknown(unknown)
       case .pass(let entries):
-        take(entries, &next)
-        state.passesBegun += 1
-        return
+        pass.begin(UInt64(entries.count), &state)
+        take(entries)
+        return .pass
       case .waiting:
         if !state.mustRecheckTickets {
-          (state.deliveringThread, state.waitsFor) = (nil, tickets.waiting)
-          return
+          state.waitsFor = pass.checks.waiting
+          return stop(&state)
         }
         state.mustRecheckTickets = false
-        tickets.waiting = []
+        pass.checks.waiting = []
       }
     }
-    state.deliveringThread = nil
+    return stop(&state)
   }
 
-  private func take(_ entries: [PendingCommits.Entry], _ next: inout Next) {
-    next.taken = UInt64(entries.count)
-    next.held = entries
+  /// Stops delivering, or lets the successor continue.
+  private func stop(_ state: inout State) -> Step {
+    pass.checks = TicketCheck()
+    state.deliveringThread = state.successor.take()
+    return .none
+  }
+
+  private func take(_ entries: [PendingCommits.Entry]) {
+    pass.held = entries
     // `compute()` completes the updates without the lock, because composing compares elements.
-    next.isComplete = false
+    pass.isComplete = false
     for entry in entries {
-      if next.root == nil {
-        next.root = entry.root
-      } else if !entry.root.isChanged {
-        next.otherRoots.append(entry.root)
-      }
+      if !entry.root.isChanged { pass.roots.append(entry.root) }
       _ = entry.root.take(entry.commit)
     }
     pass.tickets = Ticket.distinct(entries.flatMap(\.tickets))
   }
 
   /// Runs a pass, and calls the observers in other domains.
-  private func run(_ next: inout Next, _ root: Node) {
-    next.meter?.resume()
-    let number: UInt64
-    (next.changed, number) = propagate(next, from: root, next.meter)
-    next.published = number
+  private func run() {
+    pass.meter?.resume()
+    propagate()
     pause(at: .published)
     // What leaves the domain on several ways may be joined downstream, and arrives there in one pass.
     if pass.exits > 1, pass.tickets.isEmpty { pass.tickets = [Ticket(self)] }
-    if pass.exits > 0 { next.meter?.pause() }
-    for node in next.changed where node.pass.receivers.contains(.otherDomains) {
-      node.boundaryObservers?.deliver(number)
+    if pass.exits > 0 { pass.meter?.pause() }
+    for node in pass.changed where node.pass.receivers.contains(.otherDomains) {
+      node.boundaryObservers?.deliver(pass.number)
     }
   }
 
   /// Calls the other observers of a pass.
-  private func callObservers(_ next: inout Next) {
-    guard let number = next.published else { return }
-    next.root?.reportDroppedChange()
-    for root in next.otherRoots { root.reportDroppedChange() }
-    if pass.exits > 0 { next.meter?.resume() }
+  private func callObservers() {
+    for root in pass.roots { root.reportDroppedChange() }
+    if pass.exits > 0 { pass.meter?.resume() }
     pass.exits = 0
-    for node in next.changed where !node.pass.receivers.isEmpty {
+    for node in pass.changed where !node.pass.receivers.isEmpty {
       node.reportChange()
-      if node.pass.receivers.contains(.observers) { node.observers.deliver(number) }
-      if node.pass.receivers.contains(.statusObservers) { node.statusObservers.deliver(number) }
-      next.meter?.countObservers(of: node)
+      if node.pass.receivers.contains(.observers) { node.observers.deliver(pass.number) }
+      if node.pass.receivers.contains(.statusObservers) {
+        node.statusObservers.deliver(pass.number)
+      }
+      pass.meter?.countObservers(of: node)
     }
-    next.meter?.endPass(changed: next.changed.count)
+    pass.meter?.endPass(changed: pass.changed.count)
     pause(at: .delivered)
+  }
+
+  /// Releases what belongs to the pass. Arrays keep their memory: allocating one for each pass takes a fifth of a pass over a
+  /// chain.
+  private func endPass() {
     // The highest first: if this array holds the last references, a chain is not released recursively.
-    while let node = next.changed.popLast() { node.endPass() }
-    swap(&pass.changed, &next.changed)
+    while let node = pass.changed.popLast() { node.endPass() }
+    pass.roots.removeAll(keepingCapacity: pass.roots.count <= 64)
+    _ = pass.heldCommit.take()
+    let held = pass.held
+    pass.held = []
+    withExtendedLifetime(held) {}
   }
 
   /// Computes every node downstream of the changed roots, by height, and publishes the changed ones.
-  private func propagate(
-    _ next: Next, from root: Node, _ meter: Meter?
-  ) -> (changed: [Node], number: UInt64) {
-    let mark = next.mark
-    var changed = pass.changed
-    pass.changed = []
-    if let number = next.published {
-      meter?.count(root)
-      changed.append(root)
-      return (changed, number)
+  private func propagate() {
+    for root in pass.roots {
+      if pass.isComplete {
+        pass.meter?.count(root)
+        pass.changed.append(root)
+      } else {
+        compute(root)
+      }
     }
-    if next.isComplete {
-      meter?.count(root)
-      changed.append(root)
-    } else {
-      compute(root, mark, &changed, meter)
-      for root in next.otherRoots { compute(root, mark, &changed, meter) }
-    }
+    if pass.number > 0 { return }
     var height = 1
     while true {
       while height < pass.scheduled.count {
@@ -457,70 +431,70 @@ extension Domain {
         while let node = scheduled.take() {
           scheduled = node.pass.nextScheduled.take()
           pass.visits += 1
-          compute(node, mark, &changed, meter)
+          compute(node)
         }
         height = min(height + 1, pass.lowestLate)
         pass.lowestLate = .max
       }
       pause(at: .computed)
       // A node may have caught up and become live meanwhile. It is part of this pass too.
-      let (late, number) = lock.withLock { state -> ([Node], UInt64?) in
+      let late = lock.withLock { state -> [Node] in
         let late = state.turnedLive
         state.turnedLive = []
-        if !late.isEmpty { return (late, nil) }
-        for node in changed { node.publish(&state) }
-        return ([], endPublishing(next.taken, &state))
+        if late.isEmpty {
+          for node in pass.changed { node.publish(&state) }
+          pass.number = endPublishing(&state)
+        }
+        return late
       }
-      if let number { return (changed, number) }
-      scheduleLate(late, mark)
+      if late.isEmpty { return }
+      scheduleLate(late)
       (height, pass.lowestLate) = (1, .max)
     }
   }
 
-  private func compute(
-    _ node: Node, _ mark: UInt64, _ changed: inout [Node], _ meter: Meter?
-  ) {
+  private func compute(_ node: Node) {
     node.compute()
-    meter?.count(node)
-    guard node.isChanged || node.hasChangedParts(in: mark) else { return }
-    lock.withLock { scheduleChildren(of: node, mark, &$0) }
-    if node.isChanged { changed.append(node) }
+    pass.meter?.count(node)
+    guard node.isChanged || node.hasChangedParts(in: pass.mark) else { return }
+    lock.withLock { scheduleChildren(of: node, &$0) }
+    if node.isChanged { pass.changed.append(node) }
   }
 
   /// Schedules the nodes that are derived from a changed node or from its changed parts, under the lock.
   ///
   /// Nodes that became live meanwhile are scheduled as well, because a child may be derived from one of them: both
   /// became live in this order.
-  private func scheduleChildren(of node: Node, _ mark: UInt64, _ state: inout State) {
+  private func scheduleChildren(of node: Node, _ state: inout State) {
     if !state.turnedLive.isEmpty {
-      scheduleLate(state.turnedLive, mark)
+      scheduleLate(state.turnedLive)
       state.turnedLive = []
     }
-    if node.isChanged, let children = node[state.key].children { schedule(children, mark) }
+    if node.isChanged, let children = node[state.key].children { schedule(children) }
     guard let parts = node.parts else { return }
-    for part in node.isStatusStep ? parts.inUse : parts.changed { schedule(part, mark) }
+    for part in node.isStatusStep ? parts.inUse : parts.changed { schedule(part) }
   }
 
   /// Schedules nodes that became live in this pass. They may be lower than nodes that are computed already.
-  private func scheduleLate(_ nodes: [Node], _ mark: UInt64) {
-    for node in nodes where node.pass.mark != mark {
-      pass.schedule(node, mark)
+  private func scheduleLate(_ nodes: [Node]) {
+    for node in nodes where node.pass.mark != pass.mark {
+      pass.schedule(node)
       pass.lowestLate = min(pass.lowestLate, node.height)
     }
   }
 
   /// Schedules the nodes of a list, under the lock.
-  private func schedule(_ children: Dependents, _ mark: UInt64) {
+  private func schedule(_ children: Dependents) {
     for index in children.slots.indices {
-      if let child = children.slots[index]?.node, child.pass.mark != mark {
-        pass.schedule(child, mark)
+      if let child = children.slots[index]?.node, child.pass.mark != pass.mark {
+        pass.schedule(child)
       }
     }
   }
 
-  private func endPublishing(_ commits: UInt64, _ state: inout State) -> UInt64 {
+  private func endPublishing(_ state: inout State) -> UInt64 {
     state.passNumber += 1
-    state.published += commits
+    state.published += pass.taken
     for node in state.catchingUp { node.recordInputs(in: state.passesBegun) }
     return state.passNumber
   }
@@ -532,7 +506,6 @@ extension Domain {
   ///
   /// - Returns: These domains. They must deliver.
   func finish(_ tickets: [Ticket]) -> [Domain] {
-    if tickets.isEmpty { return [] }
     var seen: Set<ObjectIdentifier> = []
     return tickets.flatMap { $0.finish(ObjectIdentifier(self)) }.filter {
       seen.insert(ObjectIdentifier($0)).inserted && $0.mustDeliver()
@@ -553,11 +526,31 @@ extension Domain {
   }
 }
 
-/// State of the delivering thread that is kept from one pass to the next.
+/// The pass of the delivering thread, and what is kept from one pass to the next.
 struct PassState {
-  /// The tickets of the commits that the current pass delivers, each once.
+  /// The number of commits that the pass has taken.
+  private(set) var taken: UInt64 = 0
+  /// The number of the pass, once it is published. 0 before.
+  var number: UInt64 = 0
+  /// The value of `Node.Pass.mark` for nodes that the pass has scheduled.
+  private(set) var mark: UInt64 = 0
+  /// A Boolean value that indicates whether there is one root, its update is complete, and its children are scheduled.
+  var isComplete = true
+  /// The roots to which these commits were made.
+  var roots: [Node] = []
+  /// The nodes that the pass has changed.
+  var changed: [Node] = []
+  /// The commits that were taken, to be released outside the lock.
+  var held: [PendingCommits.Entry] = []
+  /// The commit that was taken, if the pass has only one.
+  var heldCommit: (any NodeUpdate)?
+  /// Counts the work of the pass, or `nil`.
+  private(set) var meter: Meter?
+  /// The tickets of the commits that the pass delivers, each once.
   var tickets: [Ticket] = []
-  /// The number of observers in other domains that receive an update of the current pass.
+  /// The tickets that were looked at since the latest pass.
+  var checks = Domain.TicketCheck()
+  /// The number of observers in other domains that receive an update of the pass.
   var exits = 0
   /// A Boolean value that indicates whether the domain waits for tickets. If it does, a change of
   /// the dependency graph makes it recheck them.
@@ -566,16 +559,21 @@ struct PassState {
   var scheduled: [(first: Node?, last: Unmanaged<Node>?)] = []
   /// The lowest height of the nodes that became live in this pass and are not computed, or `Int.max`.
   var lowestLate = Int.max
-  /// The array of the nodes that a pass changes, empty between two passes. Allocating it for each pass takes a
-  /// fifth of a pass over a chain.
-  var changed: [Node] = []
   /// The number of derived nodes that were ever computed by a pass. Tests count them.
   var visits = 0
 
-  /// Adds a node to the nodes to compute.
+  /// Begins a pass, under the lock.
   ///
-  /// - Parameter mark: The value of `Node.Pass.mark` for nodes that the current pass has scheduled.
-  mutating func schedule(_ node: Node, _ mark: UInt64) {
+  /// - Parameter commits: The number of commits that it takes.
+  mutating func begin(_ commits: UInt64, _ state: inout Domain.State) {
+    state.passesBegun += 1
+    (taken, number, mark) = (commits, 0, state.passesBegun)
+    checks = Domain.TicketCheck()
+    meter = state.meter
+  }
+
+  /// Adds a node to the nodes to compute.
+  mutating func schedule(_ node: Node) {
     node.pass.mark = mark
     while scheduled.count <= node.height { scheduled.append((nil, nil)) }
     if scheduled[node.height].first == nil {

@@ -1,6 +1,6 @@
 // Counts the objects that one update allocates, from the edit to the observer, and fails if they are too many.
 //
-//     swift run -c release --package-path Tests/Benchmarks AllocationCounts
+//     swift run -c release --package-path Tests/Benchmarks AllocationCounts [LIST]...
 //
 // A list of 1,000 rows with distinct keys has one observer. Each update sets a text and adds 2 to the key of a random
 // row. The count is the mean of 20,000 updates.
@@ -26,11 +26,13 @@ struct Generator: RandomNumberGenerator {
 
 let rowCount = 1_000
 let updateCount = 20_000
+let wanted = CommandLine.arguments.dropFirst()
 var failed = false
 
 @MainActor func count<Output>(
   _ name: String, atMost limit: Double, _ derive: (ArrayDataSource<Row>) -> LiveCollection<Output>
 ) {
+  guard wanted.isEmpty || wanted.contains(name) else { return }
   var generator = Generator()
   var keys = Array(0..<rowCount)
   keys.shuffle(using: &generator)

@@ -197,6 +197,6 @@ final class GroupRun<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     let changeset = old.isContentEqual(to: new) ? nil : old.changeset(to: new)
     let condition = input.isStatusStep ? condition(input.state) : nil
     return StateBox<Element>.read(state).state.advanced(
-      to: changeset.map { (elements, $0) }, by: condition.map { ($0.status, $0.hasLoaded) })
+      to: elements, by: changeset, condition.map { ($0.status, $0.hasLoaded) })
   }
 }

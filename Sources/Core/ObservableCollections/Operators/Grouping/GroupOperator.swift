@@ -230,8 +230,7 @@ struct GroupOperator<
   mutating func endEdits(of group: Group) -> Bool {
     let section = group.newest
     guard let draft = group.draft.take() else { return false }
-    let (changeset, elements) = (draft.outcome(), draft.contents)
-    draft.close()
+    let (changeset, elements) = (draft.finish(), draft.contents)
     draft.reopen(with: Snapshot())
     closedDraft = draft
     guard let changeset else { return false }
