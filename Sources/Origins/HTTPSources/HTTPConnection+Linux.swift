@@ -45,7 +45,12 @@
       for _ in 0..<EventReceiver.partLimit { room.signal() }
     }
 
-    deinit { _ = curl.multiCleanup(multi) }
+    deinit {
+      // It closes connections that libcurl has kept. The end of the process closes them, too.
+      guard LibCurl.enter() else { return }
+      _ = curl.multiCleanup(multi)
+      LibCurl.leave()
+    }
 
     /// Sends a request, and waits for the head of the answer.
     ///
@@ -117,6 +122,8 @@
     ///
     /// - Returns: The error of the connection, or `nil` if the answer is complete.
     private func transfer() -> TransportError? {
+      LibCurl.enterOrStay()
+      defer { LibCurl.leave() }
       guard let easy = curl.easyInit() else { return TransportError("there is no memory") }
       defer { curl.easyCleanup(easy) }
       var fields: LibCurl.List?
@@ -145,7 +152,9 @@
               environment: ProcessInfo.processInfo.environment)
           }
           if let deadline = receiver.deadline, deadline <= .now { return nil }
-          _ = curl.poll(multi, nil, 0, receiver.deadline == nil ? 60_000 : 1_000, nil)
+          LibCurl.outside {
+            _ = curl.poll(multi, nil, 0, receiver.deadline == nil ? 60_000 : 1_000, nil)
+          }
         }
         return TransportError("the request was canceled")
       }
@@ -230,7 +239,7 @@
     private func receive(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
       do {
         guard let part = try receiver.receive(bytes) else { return true }
-        room.wait()
+        LibCurl.outside { room.wait() }
         receiver.lines.yield(part)
         return !isCanceled.load(ordering: .sequentiallyConsistent)
       } catch {

@@ -67,6 +67,45 @@
 
     private static let library = Locked<LibCurl?>(nil)
 
+    // MARK: The end of the process
+
+    /// The number of threads that may use TLS, and whether the process exits.
+    ///
+    /// When a process exits, libraries of TLS free the data that their functions use on other threads. Before that, `exit`
+    /// waits until these threads have left libcurl, and no thread enters it again.
+    private static let entered = Locked((count: 0, isClosed: false))
+
+    /// Enters libcurl.
+    ///
+    /// - Returns: `false` if the process exits, and the thread must not call the library.
+    static func enter() -> Bool {
+      entered.withLock {
+        $0.count += $0.isClosed ? 0 : 1
+        return !$0.isClosed
+      }
+    }
+
+    static func leave() { entered.withLock { $0.count -= 1 } }
+
+    /// Enters libcurl on a thread of a connection, which stays here if the process exits.
+    static func enterOrStay() {
+      while !enter() { pause() }
+    }
+
+    /// Leaves libcurl for a call that waits and does not use TLS.
+    static func outside(_ wait: () -> Void) {
+      leave()
+      defer { enterOrStay() }
+      wait()
+    }
+
+    private static func close() {
+      entered.withLock { $0.isClosed = true }
+      // Only a search for the address of a host takes long.
+      let deadline = ContinuousClock.now + .seconds(2)
+      while entered.withLock({ $0.count > 0 }), .now < deadline { usleep(1_000) }
+    }
+
     /// Loads the first library that exists.
     init(_ names: [String] = ["libcurl.so.4", "libcurl-gnutls.so.4"]) throws(TransportError) {
       var (library, reason) = (Pointer?.none, "No such file")
@@ -116,6 +155,8 @@
       guard globalInit(all) == 0 else {
         throw TransportError("libcurl cannot be initialized", retry: .never)
       }
+      // The handlers run in reverse order: this handler runs before the handler that OpenSSL has registered by now.
+      atexit { Self.close() }
     }
   }
 #endif
