@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
+#include <stdint.h>
 
 PQFunctions swappable_pq_load(void *library, const char **missing) {
   PQFunctions functions;
@@ -10,5 +11,9 @@ PQFunctions swappable_pq_load(void *library, const char **missing) {
   functions.name = (type(*) parameters)dlsym(library, #symbol); \
   if (!functions.name && !*missing) *missing = #symbol;
   SWAPPABLE_PQ_FUNCTIONS(LOAD)
+  // When a process exits, OpenSSL would free what other threads use. The first call decides that.
+  int (*initialize)(uint64_t, const void *) = (int (*)(uint64_t, const void *))dlsym(
+    library, "OPENSSL_init_crypto");
+  if (initialize) initialize(0x80000 /* OPENSSL_INIT_NO_ATEXIT */, NULL);
   return functions;
 }
