@@ -95,16 +95,18 @@ let package = Package(
         "SwappableSQLite3",
       ]),
     // libpq is loaded at run time: neither the build nor users of other modules need it.
+    .target(name: "SwappablePQ", path: "Sources/Origins/SwappablePQ"),
     module(
       "PostgresSources", on: .origins,
-      ["SwappablePrimitives", "Diffing", "ObservableCollections", "SQLSources"]),
+      ["SwappablePrimitives", "Diffing", "ObservableCollections", "SQLSources", "SwappablePQ"]),
     module(
       "RemoteSources", on: .origins,
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections", "FileSources",
       ]),
     // On Linux, libcurl is loaded at run time.
-    module("HTTPSources", on: .origins, ["SwappablePrimitives", "RemoteSources"]),
+    .target(name: "SwappableCurl", path: "Sources/Origins/SwappableCurl"),
+    module("HTTPSources", on: .origins, ["SwappablePrimitives", "RemoteSources", "SwappableCurl"]),
     module(
       "Synchronizers", on: .synchronization,
       [

@@ -1,6 +1,7 @@
 #if !canImport(Darwin)
   import Foundation
   import RemoteSources
+  import SwappableCurl
   import Synchronization
 
   /// A request that libcurl sends, and its answer, on a thread of their own.
@@ -14,7 +15,7 @@
     private static let stackSize = 1 << 19
 
     private let curl: LibCurl
-    private let multi: LibCurl.Multi
+    private let multi: OpaquePointer
     private let request: EventRequest
     private let isCanceled = Atomic(false)
     /// The number of parts for which there is room.
@@ -45,7 +46,12 @@
       for _ in 0..<EventReceiver.partLimit { room.signal() }
     }
 
-    deinit { _ = curl.multiCleanup(multi) }
+    deinit {
+      // It closes connections that libcurl has kept. The end of the process closes them, too.
+      guard LibCurl.enter() else { return }
+      _ = curl.multiCleanup(multi)
+      LibCurl.leave()
+    }
 
     /// Sends a request, and waits for the head of the answer.
     ///
@@ -117,79 +123,71 @@
     ///
     /// - Returns: The error of the connection, or `nil` if the answer is complete.
     private func transfer() -> TransportError? {
+      LibCurl.enterOrStay()
+      defer { LibCurl.leave() }
       guard let easy = curl.easyInit() else { return TransportError("there is no memory") }
       defer { curl.easyCleanup(easy) }
-      var fields: LibCurl.List?
+      var fields: OpaquePointer?
       for (name, value) in request.headers(for: url) {
         fields = curl.append(fields, value.isEmpty ? "\(name);" : "\(name): \(value)") ?? fields
       }
       defer { curl.freeAll(fields) }
       var message = [CChar](repeating: 0, count: 256)
-      return message.withUnsafeMutableBytes { message in
-        set(easy, fields, message.baseAddress)
+      return message.withUnsafeMutableBufferPointer { message in
+        let callbacks = callbacks(message.baseAddress)
+        swappable_curl_set(curl, easy, url.absoluteString, fields, callbacks)
         _ = curl.addHandle(multi, easy)
         defer { _ = curl.removeHandle(multi, easy) }
         var count: Int32 = 0
         while !isCanceled.load(ordering: .sequentiallyConsistent) {
           _ = curl.perform(multi, &count)
           if let done = curl.infoRead(multi, &count) {
-            let result = done.load(as: LibCurl.Message.self).result
+            let result = done.pointee.result
             if result == 0, isHeadComplete { return nil }
             if let lack, lack.result == result, [EMFILE, ENFILE].contains(lack.error) {
               return TransportError(SocketError.reason(lack.error))
             }
-            let text = message.bindMemory(to: CChar.self).baseAddress.map { String(cString: $0) }
+            let text = message.baseAddress.map { String(cString: $0) }
             let known = curl.easyError(result).map { String(cString: $0) }
             return TransportError(
               code: result, url, message: text ?? "", known: known ?? "",
               environment: ProcessInfo.processInfo.environment)
           }
           if let deadline = receiver.deadline, deadline <= .now { return nil }
-          _ = curl.poll(multi, nil, 0, receiver.deadline == nil ? 60_000 : 1_000, nil)
+          LibCurl.outside {
+            _ = curl.poll(multi, nil, 0, receiver.deadline == nil ? 60_000 : 1_000, nil)
+          }
         }
         return TransportError("the request was canceled")
       }
     }
 
-    private func set(
-      _ easy: LibCurl.Easy, _ fields: LibCurl.List?, _ message: UnsafeMutableRawPointer?
-    ) {
-      let context = Unmanaged.passUnretained(self).toOpaque()
-      _ = curl.setText(easy, Option.url, url.absoluteString)
-      _ = curl.setList(easy, Option.httpHeader, fields)
-      _ = curl.setPointer(easy, Option.errorBuffer, message)
-      _ = curl.setNumber(easy, Option.noSignal, 1)
-      // Otherwise, the head of a proxy's answer would arrive before the head of the server's answer.
-      _ = curl.setNumber(easy, Option.suppressConnectHeaders, 1)
-      _ = curl.setPointer(easy, Option.socketData, context)
-      // The socket must be closed in child processes. Not every version of libcurl does that.
-      _ = curl.setSocket(easy, Option.socketFunction) { context, _, address in
-        guard let context, let address else { return -1 }
-        let kind = address[1] | Int32(SOCK_CLOEXEC.rawValue)
-        let descriptor = socket(address[0], kind, address[2])
-        // TLS needs another descriptor for the certificates.
-        let other = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-        if other < 0 {
-          Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue().lack =
-            (descriptor < 0 ? 7 : 77, errno)
-        }
-        close(other)
-        return descriptor
-      }
-      _ = curl.setPointer(easy, Option.headerData, context)
-      _ = curl.setReceive(easy, Option.headerFunction) { bytes, size, count, context in
-        guard let context else { return 0 }
-        let line = UnsafeBufferPointer(start: bytes, count: size * count)
-        return Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue()
-          .receive(line: line) ? line.count : 0
-      }
-      _ = curl.setPointer(easy, Option.writeData, context)
-      _ = curl.setReceive(easy, Option.writeFunction) { bytes, size, count, context in
-        guard let context else { return 0 }
-        let part = UnsafeBufferPointer(start: bytes, count: size * count)
-        return Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue()
-          .receive(part) ? part.count : 0
-      }
+    /// The functions that libcurl calls on the thread of the connection.
+    private func callbacks(_ message: UnsafeMutablePointer<CChar>?) -> CurlReceiver {
+      CurlReceiver(
+        context: Unmanaged.passUnretained(self).toOpaque(), error: message,
+        makeSocket: { context, _, address in
+          // The socket must be closed in child processes. Not every version of libcurl does that.
+          let kind = address.pointee.type | Int32(SOCK_CLOEXEC.rawValue)
+          let descriptor = socket(address.pointee.family, kind, address.pointee.protocol)
+          // TLS needs another descriptor for the certificates.
+          let other = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+          if other < 0 { HTTPConnection.of(context).lack = (descriptor < 0 ? 7 : 77, errno) }
+          close(other)
+          return descriptor
+        },
+        receiveHead: { bytes, size, count, context in
+          let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+          return HTTPConnection.of(context).receive(line: line) ? line.count : 0
+        },
+        receiveBody: { bytes, size, count, context in
+          let part = UnsafeRawBufferPointer(start: bytes, count: size * count)
+          return HTTPConnection.of(context).receive(part) ? part.count : 0
+        })
+    }
+
+    private static func of(_ context: UnsafeMutableRawPointer) -> HTTPConnection {
+      Unmanaged.fromOpaque(context).takeUnretainedValue()
     }
 
     // MARK: Receiving
@@ -197,7 +195,7 @@
     /// Receives a line of a head.
     ///
     /// - Returns: A Boolean value that indicates whether the rest of the answer is needed.
-    private func receive(line bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    private func receive(line bytes: UnsafeRawBufferPointer) -> Bool {
       let line = String(decoding: bytes, as: UTF8.self).withoutOuterSpace
       if isHeadComplete { return true }
       if line.hasPrefix("HTTP/") {
@@ -227,10 +225,10 @@
     /// Receives a part of a body.
     ///
     /// - Returns: A Boolean value that indicates whether the rest of the answer is needed.
-    private func receive(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    private func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
       do {
         guard let part = try receiver.receive(bytes) else { return true }
-        room.wait()
+        LibCurl.outside { room.wait() }
         receiver.lines.yield(part)
         return !isCanceled.load(ordering: .sequentiallyConsistent)
       } catch {
@@ -296,20 +294,5 @@
       let usualPort = text.lowercased().hasPrefix("https://") ? 443 : 1080
       return (name, URL(string: "http://\(name)")?.port ?? usualPort)
     }
-  }
-
-  /// The numbers of the options of libcurl.
-  private enum Option {
-    static let writeData: Int32 = 10_001
-    static let url: Int32 = 10_002
-    static let errorBuffer: Int32 = 10_010
-    static let httpHeader: Int32 = 10_023
-    static let headerData: Int32 = 10_029
-    static let socketData: Int32 = 10_164
-    static let writeFunction: Int32 = 20_011
-    static let headerFunction: Int32 = 20_079
-    static let socketFunction: Int32 = 20_163
-    static let noSignal: Int32 = 99
-    static let suppressConnectHeaders: Int32 = 265
   }
 #endif

@@ -199,6 +199,22 @@
       }
     }
 
+    @Test(arguments: 1...12)
+    func `a process may exit while connections use TLS`(count: Int) async {
+      await #expect(processExitsWith: .success) { [count] in
+        let (listener, port) = try TestWebServer.makeSocket()
+        let url = try #require(URL(string: "https://127.0.0.1:\(port)/list"))
+        #expect(listen(listener, 64) == 0)
+        for _ in 0..<8 {
+          Task {
+            while true { _ = try? await HTTPTransport(url, headers: { [:] }).connect(since: nil) }
+          }
+        }
+        for _ in 0..<count { close(accept(listener, nil, nil)) }
+        exit(0)
+      }
+    }
+
     @Test func `the socket of a connection is closed in child processes`() async throws {
       let feed = Feed(ArrayDataSource([Item(1)]))
       let server = try TestWebServer(["list": { feed }])

@@ -70,4 +70,28 @@ struct ClientLibraryTests {
     #expect(PostgresServer.advice.contains("apt-get install postgresql"))
     #expect(!PostgresServer.isRequired || PostgresServer.isAvailable)
   }
+
+  @Test(
+    .enabled(if: (try? LibPQ.shared(LibPQ.names)) != nil), .timeLimit(.minutes(10)),
+    arguments: 1...20)
+  func `a process may exit while connections use TLS`(rounds: Int) async {
+    await #expect(processExitsWith: .success) { [rounds] in
+      let (listener, port) = try TestWebServer.makeSocket()
+      #expect(listen(listener, 64) == 0)
+      // Otherwise, libpq asks for Kerberos first, whose libraries also free their data when a process exits.
+      let string = "host=127.0.0.1 port=\(port) user=u sslmode=require gssencmode=disable"
+      for _ in 0..<8 {
+        let connection = try PostgresConnection(string)
+        Task {
+          while true { _ = try? await connection.query("SELECT") { _ in 1 } }
+        }
+      }
+      for _ in 0..<rounds {
+        // The clients ask for TLS with eight bytes.
+        let clients = (0..<8).map { _ in TestWebServer.Connection(accept(listener, nil, nil)) }
+        for client in clients where !client.receive().isEmpty { client.send("S") }
+      }
+      exit(0)
+    }
+  }
 }

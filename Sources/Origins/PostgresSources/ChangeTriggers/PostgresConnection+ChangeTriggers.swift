@@ -1,3 +1,4 @@
+import SwappablePQ
 import SwappablePrimitives
 
 /// What was done with the change triggers of a table.
@@ -153,7 +154,7 @@ struct ChangeTriggerInstaller {
       return try await ChangeTriggers.installedTables(session)
     }
     // A standby server can be asked, too.
-    let isInside = await session.transactionStatus() != LibPQ.isIdle
+    let isInside = await session.transactionStatus() != PQTRANS_IDLE
     return isInside ? try await find() : try await session.withRollback("READ ONLY", find)
   }
 
@@ -472,7 +473,7 @@ struct ChangeTriggerInstaller {
     _ body: () async throws(PostgresError) -> Void
   ) async throws(PostgresError) {
     // Inside a transaction of the caller, a savepoint belongs to it.
-    let isInside = await session.transactionStatus() != LibPQ.isIdle
+    let isInside = await session.transactionStatus() != PQTRANS_IDLE
     let (begin, end, undo) =
       isInside
       ? (

@@ -1,3 +1,4 @@
+import SwappablePQ
 /// A connection string: keywords and values, or a URI, as libpq defines them.
 ///
 /// ``redacted`` is its description, in which passwords are masked.

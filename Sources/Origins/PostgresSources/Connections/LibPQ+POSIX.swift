@@ -5,15 +5,16 @@
 #endif
 
 import Dispatch
+import SwappablePQ
 import SwappablePrimitives
 
 /// The functions of libpq that this module calls.
 ///
 /// The library is loaded when the first connection opens. Programs that never open a connection, and the build,
 /// need neither the library nor its headers.
-struct LibPQ: @unchecked Sendable {
-  // Sendable: the pointers are constants, and lead to functions that never change.
+typealias LibPQ = PQFunctions
 
+extension LibPQ {
   typealias Text = UnsafePointer<CChar>
   typealias TextList = UnsafePointer<Text?>
   /// A `PGconn`.
@@ -22,82 +23,6 @@ struct LibPQ: @unchecked Sendable {
   typealias Result = OpaquePointer
   /// A `PGcancel`.
   typealias Cancel = OpaquePointer
-
-  /// The fields of a `PGnotify` that are documented. A Swift structure of such fields has the layout of the C structure.
-  struct Notification {
-    var channel: UnsafeMutablePointer<CChar>?
-    var processID: Int32
-    var payload: UnsafeMutablePointer<CChar>?
-  }
-
-  /// The fields of a `PQconninfoOption`.
-  struct Option {
-    var keyword: Text?
-    var environmentVariable: Text?
-    var compiledDefault: Text?
-    var value: Text?
-    var label: Text?
-    var display: Text?
-    var size: Int32
-  }
-
-  typealias NoticeProcessor = @convention(c) (UnsafeMutableRawPointer?, Text?) -> Void
-
-  // Connecting.
-  let connectStartParams: @convention(c) (TextList, TextList, Int32) -> Connection?
-  let connectPoll: @convention(c) (Connection) -> UInt32
-  let finish: @convention(c) (Connection) -> Void
-  let status: @convention(c) (Connection) -> UInt32
-  let transactionStatus: @convention(c) (Connection) -> UInt32
-  let socket: @convention(c) (Connection) -> Int32
-  let host: @convention(c) (Connection) -> Text?
-  let port: @convention(c) (Connection) -> Text?
-  let conninfo: @convention(c) (Connection) -> UnsafeMutableRawPointer?
-  let backendPID: @convention(c) (Connection) -> Int32
-  let errorMessage: @convention(c) (Connection) -> Text?
-  let setNonblocking: @convention(c) (Connection, Int32) -> Int32
-  let setNoticeProcessor:
-    @convention(c) (Connection, NoticeProcessor?, UnsafeMutableRawPointer?) -> NoticeProcessor?
-  let conninfoParse:
-    @convention(c) (Text, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?)
-      -> UnsafeMutableRawPointer?
-  let conninfoFree: @convention(c) (UnsafeMutableRawPointer) -> Void
-
-  // Statements.
-  let sendQuery: @convention(c) (Connection, Text) -> Int32
-  let sendQueryParams:
-    @convention(c) (
-      Connection, Text, Int32, UnsafePointer<UInt32>?, TextList?, UnsafePointer<Int32>?,
-      UnsafePointer<Int32>?, Int32
-    ) -> Int32
-  let sendPrepare: @convention(c) (Connection, Text, Text, Int32, UnsafePointer<UInt32>?) -> Int32
-  let sendDescribePrepared: @convention(c) (Connection, Text) -> Int32
-  let setSingleRowMode: @convention(c) (Connection) -> Int32
-  let flush: @convention(c) (Connection) -> Int32
-  let consumeInput: @convention(c) (Connection) -> Int32
-  let isBusy: @convention(c) (Connection) -> Int32
-  let getResult: @convention(c) (Connection) -> Result?
-  let notifies: @convention(c) (Connection) -> UnsafeMutableRawPointer?
-  let getCancel: @convention(c) (Connection) -> Cancel?
-  let cancel: @convention(c) (Cancel, UnsafeMutablePointer<CChar>, Int32) -> Int32
-  let freeCancel: @convention(c) (Cancel) -> Void
-  let freeMemory: @convention(c) (UnsafeMutableRawPointer) -> Void
-
-  // Results.
-  let resultStatus: @convention(c) (Result) -> UInt32
-  let resultErrorField: @convention(c) (Result, Int32) -> Text?
-  let resultErrorMessage: @convention(c) (Result) -> Text?
-  let rowCount: @convention(c) (Result) -> Int32
-  let fieldCount: @convention(c) (Result) -> Int32
-  let fieldName: @convention(c) (Result, Int32) -> Text?
-  let fieldType: @convention(c) (Result, Int32) -> UInt32
-  let value: @convention(c) (Result, Int32, Int32) -> Text?
-  let valueLength: @convention(c) (Result, Int32, Int32) -> Int32
-  let valueIsNull: @convention(c) (Result, Int32, Int32) -> Int32
-  let commandTuples: @convention(c) (Result) -> Text?
-  let parameterCount: @convention(c) (Result) -> Int32
-  let parameterType: @convention(c) (Result, Int32) -> UInt32
-  let clear: @convention(c) (Result) -> Void
 
   /// The library, or the error that says how to install it.
   ///
@@ -146,59 +71,13 @@ struct LibPQ: @unchecked Sendable {
   }
 
   private init(library: UnsafeMutableRawPointer, name: String) throws(PostgresError) {
-    func function<Function>(
-      _ symbol: String, as type: Function.Type = Function.self
-    ) throws(PostgresError) -> Function {
-      guard let address = dlsym(library, symbol) else {
-        throw PostgresError(
-          .noClientLibrary, "\(name) has no function \(symbol)",
-          help: "update libpq to version 12 or later")
-      }
-      return unsafeBitCast(address, to: Function.self)
+    var missing: Text?
+    self = swappable_pq_load(library, &missing)
+    if let missing {
+      throw PostgresError(
+        .noClientLibrary, "\(name) has no function \(String(cString: missing))",
+        help: "update libpq to version 12 or later")
     }
-    connectStartParams = try function("PQconnectStartParams")
-    connectPoll = try function("PQconnectPoll")
-    finish = try function("PQfinish")
-    status = try function("PQstatus")
-    transactionStatus = try function("PQtransactionStatus")
-    socket = try function("PQsocket")
-    host = try function("PQhost")
-    port = try function("PQport")
-    conninfo = try function("PQconninfo")
-    backendPID = try function("PQbackendPID")
-    errorMessage = try function("PQerrorMessage")
-    setNonblocking = try function("PQsetnonblocking")
-    setNoticeProcessor = try function("PQsetNoticeProcessor")
-    conninfoParse = try function("PQconninfoParse")
-    conninfoFree = try function("PQconninfoFree")
-    sendQuery = try function("PQsendQuery")
-    sendQueryParams = try function("PQsendQueryParams")
-    sendPrepare = try function("PQsendPrepare")
-    sendDescribePrepared = try function("PQsendDescribePrepared")
-    setSingleRowMode = try function("PQsetSingleRowMode")
-    flush = try function("PQflush")
-    consumeInput = try function("PQconsumeInput")
-    isBusy = try function("PQisBusy")
-    getResult = try function("PQgetResult")
-    notifies = try function("PQnotifies")
-    getCancel = try function("PQgetCancel")
-    cancel = try function("PQcancel")
-    freeCancel = try function("PQfreeCancel")
-    freeMemory = try function("PQfreemem")
-    resultStatus = try function("PQresultStatus")
-    resultErrorField = try function("PQresultErrorField")
-    resultErrorMessage = try function("PQresultErrorMessage")
-    rowCount = try function("PQntuples")
-    fieldCount = try function("PQnfields")
-    fieldName = try function("PQfname")
-    fieldType = try function("PQftype")
-    value = try function("PQgetvalue")
-    valueLength = try function("PQgetlength")
-    valueIsNull = try function("PQgetisnull")
-    commandTuples = try function("PQcmdTuples")
-    parameterCount = try function("PQnparams")
-    parameterType = try function("PQparamtype")
-    clear = try function("PQclear")
   }
 
   /// Returns a copy of the descriptor of a connection's socket, which this module closes itself.
@@ -258,10 +137,10 @@ struct LibPQ: @unchecked Sendable {
 
 extension LibPQ {
   /// Copies and frees a list of options.
-  func takeValues(of options: UnsafeMutableRawPointer) -> [String: String] {
+  func takeValues(of options: UnsafeMutablePointer<PQOption>) -> [String: String] {
     defer { conninfoFree(options) }
     var values: [String: String] = [:]
-    var option = options.assumingMemoryBound(to: LibPQ.Option.self)
+    var option = options
     while let keyword = option.pointee.keyword {
       if let value = option.pointee.value {
         values[String(cString: keyword)] = String(cString: value)
@@ -301,43 +180,9 @@ extension LibPQ {
 }
 
 extension String {
-  fileprivate init(_ text: LibPQ.Text?) {
+  fileprivate init(_ text: UnsafeMutablePointer<CChar>?) {
     self = text.map { String(cString: $0) } ?? ""
   }
-}
-
-/// The values of libpq's enumerations, as its header defines them.
-extension LibPQ {
-  enum Polling {
-    static let reading: UInt32 = 1
-    static let writing: UInt32 = 2
-    static let ready: UInt32 = 3
-  }
-
-  enum ResultStatus {
-    static let emptyQuery: UInt32 = 0
-    static let command: UInt32 = 1
-    static let rows: UInt32 = 2
-    static let copyOut: UInt32 = 3
-    static let copyIn: UInt32 = 4
-    static let copyBoth: UInt32 = 8
-    static let singleRow: UInt32 = 9
-  }
-
-  /// The fields of an error report.
-  enum ErrorField {
-    static let sqlState = Int32(UInt8(ascii: "C"))
-    static let message = Int32(UInt8(ascii: "M"))
-    static let detail = Int32(UInt8(ascii: "D"))
-    static let hint = Int32(UInt8(ascii: "H"))
-    static let position = Int32(UInt8(ascii: "P"))
-  }
-
-  static let connectionIsOK: UInt32 = 0
-  static let connectionIsBad: UInt32 = 1
-  /// The transaction status of a connection without a transaction.
-  static let isIdle: UInt32 = 0
-  static let isInTransaction: UInt32 = 2
 }
 
 /// Calls a closure with an array of C strings that ends with `nil`.

@@ -1,4 +1,5 @@
 import SQLSources
+import SwappablePQ
 import SwappablePrimitives
 
 /// A connection to a PostgreSQL server, for any task.
@@ -113,7 +114,7 @@ public final class PostgresConnection: Sendable {
     }
     try await withSession { session throws(PostgresError) in
       // In a transaction, its own settings apply.
-      let isInside = await session.transactionStatus() != LibPQ.isIdle
+      let isInside = await session.transactionStatus() != PQTRANS_IDLE
       try await session.run(isInside ? sql : (timeout ?? "") + sql)
     }
   }
@@ -130,7 +131,7 @@ public final class PostgresConnection: Sendable {
       (readsRows || options.statementTimeout != nil)
       && Self.wordsInTransaction.contains(PostgresText.firstWord(sql))
     try await withSession { session throws(PostgresError) in
-      guard needsSettings, await session.transactionStatus() == LibPQ.isIdle else {
+      guard needsSettings, await session.transactionStatus() == PQTRANS_IDLE else {
         return try await session.run(sql, arguments.values, receiver: receiver)
       }
       do throws(PostgresError) {
@@ -267,7 +268,7 @@ public final class PostgresConnection: Sendable {
       await scope.end()
       // If the connection is lost, COMMIT throws the reason.
       let status = await session.transactionStatus()
-      guard status == nil || status == LibPQ.isInTransaction else {
+      guard status == nil || status == PQTRANS_INTRANS else {
         throw PostgresError(
           .transaction,
           "the transaction ended, or one of its statements failed, before its body returned",

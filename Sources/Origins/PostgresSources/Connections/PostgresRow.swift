@@ -1,4 +1,5 @@
 package import SQLSources
+import SwappablePQ
 
 /// One row of a result, with values by name and by position.
 ///

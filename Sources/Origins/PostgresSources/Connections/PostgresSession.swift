@@ -1,4 +1,5 @@
 import Dispatch
+import SwappablePQ
 import SwappablePrimitives
 
 /// One connection of libpq, whose socket is watched by event sources of Dispatch.
@@ -145,10 +146,10 @@ final class PostgresSession: @unchecked Sendable {
         Unmanaged<PostgresSession>.fromOpaque(session).takeUnretainedValue().lastNotice =
           String(cString: message)
       }, Unmanaged.passUnretained(self).toOpaque())
-    guard library.status(connection) != LibPQ.connectionIsBad else { return failToConnect() }
+    guard library.status(connection) != CONNECTION_BAD else { return failToConnect() }
     self.parameters = parameters
     // libpq asks to wait until the socket can be written first.
-    waitToConnect(LibPQ.Polling.writing)
+    waitToConnect(PGRES_POLLING_WRITING)
   }
 
   /// Limits the time for the host that libpq tries. Without blocking calls, libpq waits for a host without limit.
@@ -178,12 +179,12 @@ final class PostgresSession: @unchecked Sendable {
     guard let connection else { return }
     limitTime(connection)
     switch polling {
-    case LibPQ.Polling.ready: finishConnecting()
-    case LibPQ.Polling.reading, LibPQ.Polling.writing:
+    case PGRES_POLLING_OK: finishConnecting()
+    case PGRES_POLLING_READING, PGRES_POLLING_WRITING:
       guard let socket = library.duplicateSocket(of: connection) else { return failToConnect() }
       watch?.cancel()
       watch = SocketWatch(
-        socket, queue: queue, isWriting: polling == LibPQ.Polling.writing
+        socket, queue: queue, isWriting: polling == PGRES_POLLING_WRITING
       ) { [weak self] in
         guard let self, let connection = self.connection else { return }
         watch?.cancel()
@@ -256,7 +257,7 @@ final class PostgresSession: @unchecked Sendable {
   /// Rolls back a transaction or a savepoint, if there is one, also if the task was canceled. If that fails, the connection
   /// is of no use, and the next statement says so.
   func rollBack(_ sql: String = "ROLLBACK") async {
-    if await transactionStatus() ?? LibPQ.isIdle == LibPQ.isIdle { return }
+    if await transactionStatus() ?? PQTRANS_IDLE == PQTRANS_IDLE { return }
     await Task { _ = try? await run(sql, limit: answerLimit) }.value
   }
 
@@ -391,7 +392,7 @@ final class PostgresSession: @unchecked Sendable {
     }
     // Outside an operation, the server may report why it ends the connection.
     if operation == nil, library.isBusy(connection) == 0,
-      library.status(connection) != LibPQ.connectionIsOK
+      library.status(connection) != CONNECTION_OK
     {
       loseConnection()
     }
@@ -400,18 +401,18 @@ final class PostgresSession: @unchecked Sendable {
   private func receive(_ result: LibPQ.Result) {
     guard let receiver = operation?.receiver else { return }
     let status = library.resultStatus(result)
-    operation?.hasEnded = status != LibPQ.ResultStatus.singleRow
+    operation?.hasEnded = status != PGRES_SINGLE_TUPLE
     switch status {
-    case LibPQ.ResultStatus.rows, LibPQ.ResultStatus.singleRow:
+    case PGRES_TUPLES_OK, PGRES_SINGLE_TUPLE:
       guard operation?.failure == nil else { return }
       if let failure = receiver.receive(library, result) {
         operation?.failure = failure
         // Do not read the rest of a result that is of no use.
         cancelRunning()
       }
-    case LibPQ.ResultStatus.command, LibPQ.ResultStatus.emptyQuery:
+    case PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:
       receiver.receiveCommand(library, result)
-    case LibPQ.ResultStatus.copyIn, LibPQ.ResultStatus.copyOut, LibPQ.ResultStatus.copyBoth:
+    case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
       lose(
         PostgresError(
           .sql, "COPY from and to the client is not supported", sql: operation?.sql,
@@ -434,7 +435,7 @@ final class PostgresSession: @unchecked Sendable {
   }
 
   private func finishOperation() {
-    guard let connection, library.status(connection) == LibPQ.connectionIsOK else {
+    guard let connection, library.status(connection) == CONNECTION_OK else {
       return loseConnection()
     }
     // Rows without the end of their result are not the whole result.
@@ -527,9 +528,8 @@ final class PostgresSession: @unchecked Sendable {
 
   private func readNotifications(_ connection: LibPQ.Connection) {
     while self.connection != nil, let notification = library.notifies(connection) {
-      let content = notification.load(as: LibPQ.Notification.self)
-      let channel = content.channel.map { String(cString: $0) } ?? ""
-      let payload = content.payload.map { String(cString: $0) } ?? ""
+      let channel = notification.pointee.channel.map { String(cString: $0) } ?? ""
+      let payload = notification.pointee.payload.map { String(cString: $0) } ?? ""
       library.freeMemory(notification)
       let received = PostgresNotification(channel: channel, payload: payload)
       for handler in notificationHandlers { handler(received) }

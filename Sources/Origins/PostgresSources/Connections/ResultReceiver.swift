@@ -1,4 +1,5 @@
 import SQLSources
+import SwappablePQ
 
 /// Receives the results of one operation, on the queue of its session.
 ///
@@ -80,22 +81,24 @@ extension PostgresError {
   init(
     _ library: LibPQ, _ result: LibPQ.Result, sql: String?, _ connectionString: ConnectionString
   ) {
-    func field(_ field: Int32) -> String? {
-      library.resultErrorField(result, field).map { connectionString.redact(String(cString: $0)) }
+    func field(_ field: UInt32) -> String? {
+      library.resultErrorField(result, Int32(field)).map {
+        connectionString.redact(String(cString: $0))
+      }
     }
-    guard let message = field(LibPQ.ErrorField.message) else {
+    guard let message = field(PG_DIAG_MESSAGE_PRIMARY) else {
       let text = library.resultErrorMessage(result).map { String(cString: $0) } ?? "unknown error"
       self.init(
         .connectionLost, connectionString.redact(text),
         help: "check the network and the server")
       return
     }
-    let sqlState = field(LibPQ.ErrorField.sqlState)
+    let sqlState = field(PG_DIAG_SQLSTATE)
     let (code, help) = PostgresError.meaning(of: sqlState ?? "")
     // The position counts characters from 1.
-    let position = field(LibPQ.ErrorField.position).flatMap { Int($0) } ?? 0
+    let position = field(PG_DIAG_STATEMENT_POSITION).flatMap { Int($0) } ?? 0
     self.init(
-      code, message, sqlState: sqlState, detail: field(LibPQ.ErrorField.detail), sql: sql,
-      offset: position > 0 ? position - 1 : nil, help: field(LibPQ.ErrorField.hint) ?? help)
+      code, message, sqlState: sqlState, detail: field(PG_DIAG_MESSAGE_DETAIL), sql: sql,
+      offset: position > 0 ? position - 1 : nil, help: field(PG_DIAG_MESSAGE_HINT) ?? help)
   }
 }

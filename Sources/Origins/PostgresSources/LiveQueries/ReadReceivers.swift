@@ -1,5 +1,6 @@
 import Diffing
 import SQLSources
+import SwappablePQ
 
 /// Receives a whole result. Only rows with new values are copied.
 final class RefetchReceiver<Element: Differentiable & Sendable>: ResultReceiver, @unchecked Sendable
