@@ -1,5 +1,6 @@
 # Reads the events of a test run. Writes the tests that failed, one a line, to the file `retry`, and succeeds if there are
-# some and all of them have the tag `system`. A run that crashed has tests that did not end: then it fails.
+# some and all of them have the tag `system`. A run that crashed has tests that did not end: then it fails. With the variable
+# `lists_running`, it only prints these.
 
 /^{"kind":"test",/ && /tags":\[[^]]*"\.system"/ { isSystem[value("id", ",\"isParameterized\"")] = 1 }
 /"kind":"testStarted"/ { isRunning[value("testID", "")] = 1 }
@@ -10,6 +11,10 @@
   if (/"symbol":"fail"/ && test ~ /\.swift:[0-9]+:[0-9]+$/) failed[test] = 1
 }
 END {
+  if (lists_running) {
+    for (test in isRunning) if (test ~ /\.swift:[0-9]+:[0-9]+$/) print "✘ It did not end: " test
+    exit
+  }
   count = 0
   for (test in failed) {
     if (!(test in isSystem)) exit 1

@@ -140,6 +140,7 @@ import Testing
     let saved = JSONFileDataSource<Todo>(path: url.path)
     todos.append(Todo(id: 2, title: "Test"))
     for await contents in saved.snapshots() where contents.count == 2 { break }
+    #expect(Array(saved.snapshot) == Array(todos.snapshot))
     saving.cancel()
   }
 

@@ -184,7 +184,7 @@ final class Stepper: Sendable {
       inside.open()
       go.pass()
     }
-    #expect(inside.pass())
+    inside.pass()
     let quick = RecordingObserver(items)
     for id in 2..<50 { items.append(TestElement(id)) }
     #expect(quick.eventCount == 49)

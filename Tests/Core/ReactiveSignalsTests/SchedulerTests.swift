@@ -162,6 +162,7 @@ private struct Latest: Mergeable {
       missing.remove(value)
       if missing.isEmpty { break }
     }
+    #expect(missing.isEmpty)
     withExtendedLifetime(observations) {}
   }
 

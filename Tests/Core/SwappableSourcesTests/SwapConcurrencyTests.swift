@@ -285,7 +285,7 @@ import Testing
         go.pass()
       }
     }
-    #expect(inside.pass())
+    inside.pass()
     _ = try hold(at: point) { _ in }
     #expect(Array(container.snapshot) == [3, 4])
     go.open()
@@ -380,7 +380,7 @@ import Testing
         container.flushAndWait()
         seen.value = recorder.snapshot.description
       }
-      #expect(began.pass())
+      began.pass()
       #expect(seen.value == nil)
       handle.value?.cancel()
     }

@@ -51,7 +51,7 @@
       )
       .get()
       try directory.write("", to: "block")
-      #expect(blockage.isReached.pass())
+      blockage.isReached.pass()
       let limit = try String(
         contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8)
       let count = try #require(Int(limit.filter(\.isNumber)))

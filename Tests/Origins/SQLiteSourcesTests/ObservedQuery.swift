@@ -43,6 +43,10 @@ final class ObservedQuery: Sendable {
     INSERT INTO item VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 1), (4, 'd', 2);
     """
 
+  /// A write that always changes the result.
+  static let sentinel =
+    "UPDATE item SET name = name || '!' WHERE id = (SELECT min(id) FROM item)"
+
   let database: TemporaryDatabase
   let own: SQLiteConnection
   let source: SQLiteDataSource<TestRow>
@@ -63,7 +67,7 @@ final class ObservedQuery: Sendable {
   init(
     _ setting: Setting, _ sql: String = "SELECT id, name FROM item ORDER BY name, id",
     arguments: SQLiteArguments = [], setup: String = ObservedQuery.items,
-    sentinel: String = "UPDATE item SET name = name || '!' WHERE id = (SELECT min(id) FROM item)"
+    sentinel: String = ObservedQuery.sentinel
   ) async throws {
     let database = try TemporaryDatabase()
     let own = try SQLiteConnection(path: database.path, busyTimeout: .seconds(60))

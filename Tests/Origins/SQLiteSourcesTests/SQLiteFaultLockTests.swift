@@ -102,4 +102,18 @@ import Testing
     try live.write("PRAGMA busy_timeout = 60000")
     try await live.expectSilence("UPDATE item SET name = name")
   }
+
+  @Test(.tags(.system), arguments: ObservedQuery.Journal.allCases)
+  func `a process that dies in its transaction leaves no trace`(journal: ObservedQuery.Journal)
+    async throws
+  {
+    let live = try await ObservedQuery(Setting(journal: journal, writer: .own))
+    for _ in 0..<3 {
+      let helper = try HelperProcess("sql", live.database.path)
+      try helper.run("BEGIN; DELETE FROM item WHERE id > 1; INSERT INTO item VALUES (9, 'i', 1)")
+      helper.kill()
+      // The process has released its lock, and its writes were never committed.
+      try await live.expectSilence("UPDATE list SET title = title")
+    }
+  }
 }

@@ -80,23 +80,4 @@ import Testing
     }
   }
 
-  @Test(arguments: ObservedQuery.Setting.all)
-  func `the rowid breaks ties`(setting: ObservedQuery.Setting) async throws {
-    let live = try await ObservedQuery(
-      setting, "SELECT id, k FROM item ORDER BY k COLLATE NOCASE",
-      setup: """
-        CREATE TABLE item (id INTEGER PRIMARY KEY, k);
-        INSERT INTO item VALUES (10, 'a'), (20, 'B'), (30, 'a'), (40, NULL)
-        """, sentinel: "UPDATE item SET k = k || '!' WHERE id = 20")
-    try await live.expect("INSERT INTO item VALUES (15, 'A')", changes: "+2 15.A")
-    try await live.expect("INSERT INTO item VALUES (50, NULL)", changes: "+1 50.NULL")
-    try await live.expect("UPDATE item SET k = 'A' WHERE id = 30", changes: "~4>4 30.a→30.A")
-    try await live.expect(
-      "UPDATE item SET k = 'b' WHERE id = 10", changes: "2>4 10.b, ~2>4 10.a→10.b")
-    try await live.expect("UPDATE item SET id = 25 WHERE id = 10", changes: "-4 10.b, +5 25.b")
-    try await live.expect(
-      "INSERT INTO item VALUES (5, 3), (6, 2.5), (7, x'00')",
-      changes: "+2 6.2.5, +3 5.3, +8 7.x'00'")
-    try await live.expectSilence("UPDATE item SET k = 3 WHERE id = 5")
-  }
 }

@@ -13,19 +13,6 @@ import Testing
     INSERT INTO item VALUES (1, 'a'), (2, 'b')
     """
 
-  @Test(arguments: Setting.all) func `a star follows the columns`(setting: Setting) async throws {
-    let live = try await ObservedQuery(setting, "SELECT * FROM item", setup: Self.plain)
-    try await live.expect(
-      "ALTER TABLE item ADD COLUMN more DEFAULT 7", changes: "~0>0 1.a→1.a.7, ~1>1 2.b→2.b.7")
-    try await live.expect("UPDATE item SET more = 8 WHERE id = 2", changes: "~1>1 2.b.7→2.b.8")
-    try await live.expectSilence("ALTER TABLE item RENAME COLUMN more TO less")
-    try await live.expect("INSERT INTO item VALUES (3, 'c', 9)", changes: "+2 3.c.9")
-    try await live.expect(
-      "ALTER TABLE item DROP COLUMN less",
-      changes: "~0>0 1.a!.7→1.a!, ~1>1 2.b.8→2.b, ~2>2 3.c.9→3.c")
-    try await live.expect("DELETE FROM item WHERE id = 2", changes: "-1 2.b")
-  }
-
   @Test(arguments: Setting.all)
   func `a missing table or column is a status until it is back`(setting: Setting) async throws {
     let live = try await ObservedQuery(
@@ -103,24 +90,6 @@ import Testing
       "BEGIN; DROP VIEW item; CREATE VIEW item AS SELECT id, name FROM base WHERE id > 3; COMMIT",
       changes: "-0 3.C?, ~1>0 4.E?→4.E")
     try await live.expect("UPDATE base SET id = 1 WHERE id = 4", changes: "-0 4.E")
-  }
-
-  @Test(arguments: Setting.all)
-  func `additions to the schema take effect at once`(setting: Setting) async throws {
-    let live = try await ObservedQuery(setting, setup: Self.plain)
-    try await live.expectSilence("CREATE UNIQUE INDEX by_name ON item (name)")
-    try await live.expect("REPLACE INTO item VALUES (3, 'b')", changes: "-1 2.b, +1 3.b")
-    try await live.expectSilence(
-      """
-      CREATE TRIGGER echo AFTER INSERT ON item WHEN new.id < 100 BEGIN
-        INSERT INTO item VALUES (new.id + 100, new.name || '+');
-      END
-      """)
-    try await live.expect("INSERT INTO item VALUES (4, 'd')", changes: "+2 4.d, +3 104.d+")
-    try await live.expectSilence("DROP TRIGGER echo")
-    try await live.expect("INSERT INTO item VALUES (5, 'e')", changes: "+4 5.e")
-    try await live.expectSilence("CREATE VIEW some AS SELECT * FROM item; DROP INDEX by_name")
-    try await live.expect("INSERT INTO item VALUES (6, 'e')", changes: "+5 6.e")
   }
 
   @Test func `an index that the query names is required`() async throws {

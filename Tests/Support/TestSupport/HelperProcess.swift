@@ -1,4 +1,5 @@
-import Foundation
+import DataSourceTesting
+package import Foundation
 
 /// A second process, `TestHelper`, that answers each line with a line.
 package final class HelperProcess: Sendable {
@@ -69,11 +70,26 @@ package final class HelperProcess: Sendable {
   }
 
   private func readLine() throws -> String {
-    var line = Data()
-    while let byte = try output.read(upToCount: 1), let first = byte.first {
-      if first == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
-      line.append(first)
+    guard let line = try output.readLine() else { throw Failure(description: "the helper ended") }
+    return line
+  }
+}
+
+extension FileHandle {
+  /// Reads a line from another process.
+  ///
+  /// - Returns: The line without its end, or `nil` if the process has closed its output before the end of the line.
+  /// - Throws: A `TimeoutError` after five minutes.
+  package func readLine() throws -> String? {
+    var request = pollfd(fd: fileDescriptor, events: Int16(POLLIN), revents: 0)
+    var line: [UInt8] = []
+    while true {
+      guard poll(&request, 1, 300_000) != 0 else {
+        throw TimeoutError("waited five minutes for a line of another process")
+      }
+      guard let byte = try read(upToCount: 1)?.first else { return nil }
+      if byte == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
+      line.append(byte)
     }
-    throw Failure(description: "the helper ended")
   }
 }

@@ -243,14 +243,7 @@ package final class PostgresServer: @unchecked Sendable {
   }
 
   private func expectOK() throws {
-    var line = Data()
-    while let byte = try output.read(upToCount: 1), let first = byte.first {
-      if first == UInt8(ascii: "\n") { break }
-      line.append(first)
-    }
-    let answer = String(decoding: line, as: UTF8.self)
-    if answer != "ok" {
-      throw Failed(description: answer.isEmpty ? "the supervisor of the server ended" : answer)
-    }
+    let answer = try output.readLine()
+    if answer != "ok" { throw Failed(description: answer ?? "the supervisor of the server ended") }
   }
 }

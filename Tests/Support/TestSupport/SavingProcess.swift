@@ -40,13 +40,8 @@ package final class SavingProcess: Sendable {
   }
 
   private func expectOK() throws {
-    var line = Data()
-    while let byte = try output.read(upToCount: 1), let first = byte.first {
-      if first == UInt8(ascii: "\n") { break }
-      line.append(first)
-    }
-    let answer = String(decoding: line, as: UTF8.self)
-    if answer != "ok" { throw Failed(description: answer.isEmpty ? "the helper ended" : answer) }
+    let answer = try output.readLine()
+    if answer != "ok" { throw Failed(description: answer ?? "the helper ended") }
   }
 
   /// The test runner is in the directory of the products, or receives the path of a bundle there.

@@ -85,12 +85,13 @@ package final class Signpost: Sendable {
 
   package func open() { semaphore.signal() }
 
-  /// Waits until it is open, and leaves it open. Returns `false` after five minutes.
-  @discardableResult
-  package func pass() -> Bool {
-    guard semaphore.wait(timeout: .now() + 300) == .success else { return false }
+  /// Waits until it is open, and leaves it open. A wait of five minutes ends the process: it is a deadlock, and each thread
+  /// that waits for this one would only hang as well.
+  package func pass(file: StaticString = #fileID, line: UInt = #line) {
+    guard semaphore.wait(timeout: .now() + 300) == .success else {
+      fatalError("waited five minutes for another thread: a deadlock", file: file, line: line)
+    }
     semaphore.signal()
-    return true
   }
 }
 

@@ -29,16 +29,12 @@ import Testing
     process.standardInput = input
     process.standardOutput = output
     try process.run()
-    var (bytes, lines) = ([UInt8](), 0)
-    while lines < count, let byte = try output.fileHandleForReading.read(upToCount: 1)?.first {
-      bytes.append(byte)
-      if byte == UInt8(ascii: "\n") { lines += 1 }
-    }
+    let reports = output.fileHandleForReading
+    var answers = try (0..<count).compactMap { _ in try reports.readLine() }
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
     // The reports before the kill.
-    bytes += try output.fileHandleForReading.readToEnd() ?? Data()
-    let answers = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    while let answer = try reports.readLine() { answers.append(answer) }
     return try #require(
       answers.last { $0.allSatisfy(\.isNumber) }.flatMap { Int($0) }, "\(answers)")
   }

@@ -64,6 +64,7 @@ import Testing
   @Test func `sleeping until a past time returns immediately`() async throws {
     clock.advance(by: .seconds(3))
     try await clock.sleep(until: ManualClock.Instant(.seconds(3)))
+    #expect(clock.sleeperCount == 0)
   }
 
   @Test func `a canceled sleeper throws`() async throws {

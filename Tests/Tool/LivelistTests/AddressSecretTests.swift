@@ -85,13 +85,15 @@ import Testing
     let place = try Workplace()
     let file = try place.json("a.json", "[]")
     var results = [
-      try Livelist.run(source), try Livelist.run("watch", source), try Livelist.run("view", source),
-      try Livelist.run("diff", file, source), try Livelist.run("triggers", "status", source),
-      try Livelist.run("triggers", source), try Livelist.run("explain", file, source),
-      try Livelist.run("serve", "--listen=unix:\(place("s"))", source),
-      try Livelist.run("serve", "--listen=unix:\(place("s"))", "a=\(source)"),
-      try Livelist.run("watch", "--format", source, file),
-      try Livelist.run("watch", "--limit", source, file), try Livelist.run("watch", "--\(source)"),
+      try Livelist.parse(source), try Livelist.parse("watch", source),
+      try Livelist.parse("view", source),
+      try Livelist.parse("diff", file, source), try Livelist.parse("triggers", "status", source),
+      try Livelist.parse("triggers", source), try Livelist.parse("explain", file, source),
+      try Livelist.parse("serve", "--listen=unix:\(place("s"))", source),
+      try Livelist.parse("serve", "--listen=unix:\(place("s"))", "a=\(source)"),
+      try Livelist.parse("watch", "--format", source, file),
+      try Livelist.parse("watch", "--limit", source, file),
+      try Livelist.parse("watch", "--\(source)"),
     ]
     #expect(results.allSatisfy { $0.status == 2 || source.hasPrefix("postgres:") })
     results.append(

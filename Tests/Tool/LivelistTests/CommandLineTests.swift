@@ -165,7 +165,7 @@ import Testing
   func `an invalid command line ends with status 2 and one line`(
     arguments: [String], hint: String
   ) throws {
-    let result = try Livelist.run(arguments)
+    let result = try Livelist.parse(arguments)
     #expect(result.status == 2)
     #expect(result.output.isEmpty)
     #expect(result.errors.contains(hint), "\(result.errors)")
@@ -193,7 +193,7 @@ import Testing
     for source in [
       place.sqlite("what?.db", "SELECT a FROM t WHERE a = '?'"), "sqlite:\(place("what?.db"))",
     ] {
-      let result = try Livelist.run("watch", "--until-eof", source)
+      let result = try Livelist.parse("watch", "--until-eof", source)
       #expect(result.status == 2)
       #expect(result.errors.contains("\"\(place("what?.db"))\" contains a \"?\""))
     }

@@ -48,7 +48,7 @@ import Testing
     #expect(missing.status == 1)
     #expect(missing.output == "")
     #expect(missing.errors.contains("none.json"))
-    let none = try Livelist.run("explain")
+    let none = try Livelist.parse("explain")
     #expect(none.status == 2)
     #expect(
       none.errors

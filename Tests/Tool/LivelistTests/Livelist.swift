@@ -1,5 +1,8 @@
 import Foundation
+import SwappablePrimitives
 import TestSupport
+
+@testable import livelist
 
 /// A process of the program under test.
 final class Livelist: Sendable {
@@ -96,6 +99,21 @@ final class Livelist: Sendable {
   static func run(_ arguments: String..., input: String = "") throws -> Result {
     try run(arguments, input: input)
   }
+
+  /// Parses arguments as the program does, and starts it only if it would run a command.
+  static func parse(_ arguments: [String]) throws -> Result {
+    guard let name = arguments.first.flatMap(CommandName.init) else { return try run(arguments) }
+    do throws(LivelistError) {
+      let words = try Arguments(arguments.dropFirst().map { ByteString($0) }[...], of: name)
+      if words.request == nil { _ = try name.command(words) }
+    } catch {
+      let line = "livelist: \(error.message.printableLine)\n"
+      return Result(status: error.status, output: "", errors: line)
+    }
+    return try run(arguments)
+  }
+
+  static func parse(_ arguments: String...) throws -> Result { try parse(arguments) }
 
   func send(_ text: String) {
     // Ignore an error: if the program has ended, the test checks its status.

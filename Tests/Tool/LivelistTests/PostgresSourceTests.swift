@@ -10,7 +10,7 @@ import Testing
       "postgres:host=h password=secret-word", "postgres://user:secret-word@host/db?sslmode=require",
       "postgresql://user:secret-word@host/db",
     ] {
-      let result = try Livelist.run("watch", source)
+      let result = try Livelist.parse("watch", source)
       #expect(result.status == 2)
       #expect(result.errors.contains("has no query; use postgres:CONNINFO?SQL"))
       #expect(!result.errors.contains("secret-word"))

@@ -54,7 +54,7 @@ import Testing
     #expect(try Livelist.run("view", "-n", "-1", "--fields", "id", file).output == "id\n 3\n")
     let longer = try place.json("longer.json", #"[{"id":0},{"id":3,"n":"c","p":7,"o":{"s":true}}]"#)
     #expect(try Livelist.run("diff", "-q", "-n", "-1", file, longer).status == 0)
-    let wrong = try Livelist.run("watch", "-n", "-x", file)
+    let wrong = try Livelist.parse("watch", "-n", "-x", file)
     #expect(wrong.status == 2)
     #expect(wrong.errors.contains("--limit -10 for the last"))
   }
@@ -98,7 +98,7 @@ import Testing
     ("p<= ", "a value is missing after <="),
   ])
   func `the syntax of other languages is explained`(condition: String, advice: String) throws {
-    let result = try Livelist.run("watch", "--where", condition, file)
+    let result = try Livelist.parse("watch", "--where", condition, file)
     #expect(result.errors.contains(advice))
     #expect(result.status == 2)
   }
@@ -235,7 +235,7 @@ import Testing
     #expect(try sorted("k,p") == Self.line(#"[{"id":4},{"id":2},{"id":1},{"id":3}]"#))
     #expect(try sorted("k desc, p") == Self.line(#"[{"id":1},{"id":3},{"id":4},{"id":2}]"#))
     #expect(try sorted("k,p desc") == Self.line(#"[{"id":2},{"id":4},{"id":3},{"id":1}]"#))
-    #expect(try Livelist.run("watch", "--sort", "k,", file).status == 2)
+    #expect(try Livelist.parse("watch", "--sort", "k,", file).status == 2)
     let wrong = try Livelist.run("watch", "--until-eof", "--sort", "k,x", file)
     #expect(wrong.errors.contains("no element has the field \"x\""))
     // An element whose second field changes moves among those with the same first field.

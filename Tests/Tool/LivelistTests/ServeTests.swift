@@ -82,7 +82,7 @@ import Testing
     (["-k", "a:id", "-k", "a:n"], "--key occurs twice for the list a"),
   ])
   func `a list has one key`(keys: [String], hint: String) throws {
-    let result = try Livelist.run(
+    let result = try Livelist.parse(
       ["serve"] + keys + ["--listen", "unix:/tmp/none", "a=json:none.json"])
     #expect(result.status == 2)
     #expect(result.errors.contains(hint), "\(result.errors)")
@@ -242,7 +242,7 @@ import Testing
 
   @Test(arguments: ["", "-1", "MB", "1TB", "1.5MB", "1 MB", "99999999999GB", "٣MB"])
   func `a window that is not valid is explained`(size: String) throws {
-    let result = try Livelist.run(
+    let result = try Livelist.parse(
       "serve", "--window=\(size)", "--listen", "unix:/tmp/none", "a=json:none.json")
     #expect(result.status == 2)
     #expect(result.errors.contains(#"--window cannot be "\#(size)"; use a size such as"#))
@@ -362,7 +362,7 @@ import Testing
   func `a command line that is not valid is explained`(
     arguments: [String], message: String
   ) throws {
-    let result = try Livelist.run(arguments)
+    let result = try Livelist.parse(arguments)
     #expect(result.status == 2)
     #expect(result.errors.contains(message))
   }

@@ -48,7 +48,7 @@ import Testing
 
   @Test func `a file of another kind is refused`() throws {
     let file = try save("notes.txt", "Shopping list\n")
-    let result = try Livelist.run("watch", file)
+    let result = try Livelist.parse("watch", file)
     #expect(result.status == 2)
     #expect(result.errors.contains("is not known by its ending or contents; use the path"))
   }
@@ -60,7 +60,7 @@ import Testing
   func `a file that must be converted is refused with a command that does it`(
     name: String, command: String
   ) throws {
-    let result = try Livelist.run("watch", try save(name, "a,b\n"))
+    let result = try Livelist.parse("watch", try save(name, "a,b\n"))
     #expect(result.status == 2)
     #expect(result.errors.contains("convert it, for example: \(command)"))
     #expect(result.errors.contains("| livelist view -"))
@@ -126,7 +126,7 @@ import Testing
   @Test(arguments: ["", "sqlite:"])
   func `a database without a table lists its tables`(scheme: String) throws {
     try place.sql("shop.db", "CREATE TABLE tasks (a)", "CREATE TABLE users (a)")
-    let result = try Livelist.run("watch", scheme + place("shop.db"))
+    let result = try Livelist.parse("watch", scheme + place("shop.db"))
     #expect(result.status == 2)
     #expect(
       result.errors.contains("the tables are tasks, users; use \(place("shop.db"))#tasks, or"))

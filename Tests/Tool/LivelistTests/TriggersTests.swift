@@ -47,7 +47,7 @@ import Testing
   func `an invalid command line ends with status 2 and one line`(
     arguments: [String], hint: String
   ) throws {
-    let result = try Livelist.run(["triggers"] + arguments)
+    let result = try Livelist.parse(["triggers"] + arguments)
     #expect(result.status == 2)
     #expect(result.output.isEmpty)
     #expect(result.errors.contains(hint), "\(result.errors)")

@@ -74,11 +74,11 @@ import Testing
 
   @Test func `the option needs one field`() throws {
     let source = try place.json("list.json", Self.list)
-    let missing = try Livelist.run("view", source, "--group-by")
+    let missing = try Livelist.parse("view", source, "--group-by")
     #expect(
       missing.status == 2
         && missing.errors.contains("--group-by has no value; use --group-by FIELD"))
-    let twice = try Livelist.run("view", "--group-by", "a", "--group-by=b", source)
+    let twice = try Livelist.parse("view", "--group-by", "a", "--group-by=b", source)
     #expect(twice.status == 2 && twice.errors.contains("--group-by occurs twice"))
   }
 

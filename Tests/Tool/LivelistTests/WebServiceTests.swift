@@ -98,9 +98,9 @@ import Testing
     let place = try Workplace()
     try place.json("headers", "A: b\n\r\n\(header)\n")
     let results = [
-      (try Livelist.run("watch", "--header", header, "https://a"), "--header \(message)"),
+      (try Livelist.parse("watch", "--header", header, "https://a"), "--header \(message)"),
       (
-        try Livelist.run("watch", "--header=@\(place("headers"))", "https://a"),
+        try Livelist.parse("watch", "--header=@\(place("headers"))", "https://a"),
         "line 3 of the headers in \(place("headers")) \(message)"
       ),
     ]
@@ -169,9 +169,9 @@ import Testing
   ])
   func `a mistake in an address is an error without its secrets`(source: String) throws {
     var results = [
-      try Livelist.run("watch", source), try Livelist.run(source),
-      try Livelist.run("serve", "--listen", "unix:s", source),
-      try Livelist.run("serve", "--listen", "unix:s", "a=\(source)"),
+      try Livelist.parse("watch", source), try Livelist.parse(source),
+      try Livelist.parse("serve", "--listen", "unix:s", source),
+      try Livelist.parse("serve", "--listen", "unix:s", "a=\(source)"),
     ]
     let file = try Workplace().json("a.json", "[]")
     results.append(

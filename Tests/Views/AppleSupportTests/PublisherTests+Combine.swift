@@ -69,7 +69,7 @@
     func start() { contents.publish([1], status: .loaded) }
   }
 
-  /// The requirements of Combine for publishers.
+  /// The requirements of Combine for publishers. `DemandQueueTests` test the demand and the order of calls, on all systems.
   @Suite(.tags(.concurrency)) struct PublisherTests {
     private let held = Held()
 
@@ -95,36 +95,6 @@
       held.subscription?.request(.unlimited)
       property.value = 3
       #expect(taker.log == ["^", "1", "2", "3"])
-    }
-
-    @Test func `demands add up`() {
-      let property = Property(1)
-      let taker = taker(.max(1)) { $0 == 2 ? .max(2) : .none }
-      property.publisher(policy: .everything).subscribe(taker)
-      for value in 2...6 { property.value = value }
-      #expect(taker.log == ["^", "1"])
-      held.subscription?.request(.max(1))
-      #expect(taker.log == ["^", "1", "2", "3", "4"])
-    }
-
-    @Test func `the latest value is pending until it is demanded`() {
-      let property = Property(1)
-      let taker = taker(.max(1))
-      property.publisher().subscribe(taker)
-      for value in 2...6 { property.value = value }
-      held.subscription?.request(.max(1))
-      #expect(taker.log == ["^", "1", "6"])
-    }
-
-    @Test func `demanding and setting inside the subscriber do not nest`() {
-      let property = Property(1)
-      let taker = taker(.max(1)) { [held] value in
-        held.subscription?.request(.max(1))
-        if value < 4 { property.value = value + 1 }
-        return .none
-      }
-      property.publisher(policy: .everything).subscribe(taker)
-      #expect(taker.log == ["^", "1", "2", "3", "4"])
     }
 
     @Test func `a subscriber that cancels inside a value receives no more`() {
@@ -174,17 +144,6 @@
       let late = Taker<Int> { _ in }
       input.signal.publisher().subscribe(late)
       #expect(late.log == ["^", "|"])
-    }
-
-    @Test func `the completion needs no demand, but follows the pending values`() {
-      let input = SignalInput<Int>()
-      let taker = taker(.none)
-      input.signal.publisher().subscribe(taker)
-      input.send(1)
-      input.finish()
-      #expect(taker.log == ["^"])
-      held.subscription?.request(.max(1))
-      #expect(taker.log == ["^", "1", "|"])
     }
 
     @Test func `the demand that a subscriber returns may be unlimited`() {

@@ -1,7 +1,7 @@
 import DataSourceTesting
 import Diffing
-import Dispatch
 import ListViews
+import TestSupport
 import TestTags
 import Testing
 
@@ -260,19 +260,18 @@ private final class WatchedView: BatchUpdatingSectionedListView {
 /// A gate that blocks threads off the main actor until it is opened.
 private final class Gate: Sendable {
   private let entered = AsyncStream<Void>.makeStream()
-  private let opened = DispatchSemaphore(value: 0)
+  private let opened = Signpost()
 
   func pass() {
     entered.continuation.yield()
-    opened.wait()
-    opened.signal()
+    opened.pass()
   }
 
   func waitUntilEntered() async {
     for await _ in entered.stream { return }
   }
 
-  func open() { opened.signal() }
+  func open() { opened.open() }
 }
 
 /// A section whose content takes its time to compare.

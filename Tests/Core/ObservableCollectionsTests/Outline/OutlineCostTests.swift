@@ -95,6 +95,42 @@ import Testing
     #expect(reads.value < 200)
     observation.dispose()
   }
+
+  /// An outline that reports how many rows and identities it has numbered.
+  private struct ObservedOutline: ~Copyable, CollectionOperator {
+    var outline: OutlineOperator<Folder>
+    let numbered: Shared<Int>
+
+    mutating func start(_ output: CollectionDraft<OutlineRow<Folder>>) { outline.start(output) }
+
+    mutating func update(_ output: CollectionDraft<OutlineRow<Folder>>) {
+      outline.update(output)
+      numbered.value = max(outline.forest.links.rowCount, outline.keys.identifiers.count)
+    }
+  }
+
+  @Test(arguments: [1, 50, 500])
+  func `an outline forgets how long its list was`(editsPerTransaction: Int) throws {
+    let folders = ArrayDataSource((0..<2_000).map { Folder($0, in: $0 / 2) })
+    let numbered = Shared(0)
+    let rows = folders.transformed {
+      ObservedOutline(
+        outline: OutlineOperator(input: $0, expansion: nil, parent: \.parent), numbered: numbered)
+    }
+    let events = RecordingObserver(rows, keeps: 1)
+    while folders.count > 20 {
+      folders.transaction { draft in
+        for _ in 0..<min(editsPerTransaction, draft.count - 20) {
+          draft.remove(at: draft.count / 2)
+        }
+      }
+      // Each element names one parent, which may not exist.
+      #expect(numbered.value <= max(64, 8 * folders.count + 8))
+    }
+    folders.append(Folder(9_000, in: 3))
+    #expect(Array(rows.snapshot) == outlineRows(Array(folders.snapshot), parent: \.parent))
+    try events.check(against: rows)
+  }
 }
 
 /// Trees that several threads edit, expand and derive lists from.

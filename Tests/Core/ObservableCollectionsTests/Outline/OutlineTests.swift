@@ -376,17 +376,6 @@ import Testing
     }
   }
 
-  @Test func `an outline forgets how long its list was`() throws {
-    let tree = Tree((0..<3_000).map { Folder($0, in: $0 / 2) })
-    while tree.folders.count > 20 {
-      tree.folders.transaction { draft in
-        for _ in 0..<min(50, draft.count - 20) { draft.remove(at: draft.count / 2) }
-      }
-    }
-    tree.folders.append(Folder(9_000, in: 3))
-    _ = try tree.changesets()
-  }
-
   @Test func `hash values that lie do no harm`() {
     let lies = ArrayDataSource((0..<300).map { Liar(id: LiarID(value: $0 % 40)) })
     let rows = lies.outline(parent: { LiarID(value: $0.id.value - 1) })
