@@ -41,19 +41,19 @@ actor Station {
 
 final class DepartureSource: DataSource {
   private let station: Station
-  private let feed = SourceFeed(of: DepartureSource.self, location: "the station's timetable")
+  private let writer = SourceWriter(of: DepartureSource.self, location: "the station's timetable")
   private let loop: ReadLoop
 
   init(_ station: Station) {
     self.station = station
-    loop = ReadLoop(backoff: Backoff(first: .seconds(1), jitter: 0.5)) { [feed] in
+    loop = ReadLoop(backoff: Backoff(first: .seconds(1), jitter: 0.5)) { [writer] in
       let start = ContinuousClock.now
       do {
-        feed.publish(.whole(try await station.currentDepartures()), startedAt: start)
+        writer.publish(.whole(try await station.currentDepartures()), startedAt: start)
       } catch {
         // A read that was canceled belongs to a source that is released.
         if !Task.isCancelled {
-          feed.show(
+          writer.show(
             .failed(
               SourceError(
                 code: "station-unreachable",
@@ -65,12 +65,12 @@ final class DepartureSource: DataSource {
     }
   }
 
-  var collection: LiveCollection<Departure> { feed.collection }
+  var collection: LiveCollection<Departure> { writer.collection }
 
   func start() {
     loop.start {
-      feed.setMode("notified", reason: "The station announces each change.")
-      feed.show(.loading)
+      writer.setMode("notified", reason: "The station announces each change.")
+      writer.show(.loading)
       Task { [station, weak loop] in
         await station.onChange { [weak loop] in loop?.request() }
         // The station did not announce earlier changes.
@@ -81,8 +81,8 @@ final class DepartureSource: DataSource {
 }
 
 /// A departure was added at 1, and the one that follows it was edited.
-func publishEdits(of feed: SourceFeed<Departure>, new: Departure, edited: Departure) {
-  feed.publish(
+func publishEdits(of writer: SourceWriter<Departure>, new: Departure, edited: Departure) {
+  writer.publish(
     .changed(
       Changeset(insertions: [1], updates: [.init(from: 1, to: 2)]),
       inserted: [new], updated: [edited]),
@@ -106,7 +106,7 @@ func publishEdits(of feed: SourceFeed<Departure>, new: Departure, edited: Depart
         await station.announce(numbers.map { Departure(id: $0, minute: random.below(60)) })
       },
       expected: { _ in try await station.currentDepartures() },
-      spoil: { _ in await station.setReachable(false) },
+      damage: { _ in await station.setReachable(false) },
       repair: { _ in await station.setReachable(true) })
   }
 
@@ -122,13 +122,13 @@ func publishEdits(of feed: SourceFeed<Departure>, new: Departure, edited: Depart
   }
 
   @Test func `an exact change and diagnostics are one step`() {
-    let feed = SourceFeed(of: DepartureSource.self)
-    feed.publish(.whole([1, 2].map { Departure(id: $0, minute: 0) }))
-    let recorder = RecordingObserver(feed.collection)
+    let writer = SourceWriter(of: DepartureSource.self)
+    writer.publish(.whole([1, 2].map { Departure(id: $0, minute: 0) }))
+    let recorder = RecordingObserver(writer.collection)
     publishEdits(
-      of: feed, new: Departure(id: 3, minute: 7), edited: Departure(id: 2, minute: 8))
-    #expect(feed.collection.snapshot.map(\.id) == [1, 3, 2])
-    #expect(recorder.changes.count == 1 && feed.collection.status.diagnostics.count == 1)
+      of: writer, new: Departure(id: 3, minute: 7), edited: Departure(id: 2, minute: 8))
+    #expect(writer.collection.snapshot.map(\.id) == [1, 3, 2])
+    #expect(recorder.changes.count == 1 && writer.collection.status.diagnostics.count == 1)
   }
 
   @Test func `loading from a station that cannot be reached throws a SourceError`() async throws {

@@ -224,7 +224,7 @@ import Testing
 
   @Test func `a reader receives the failure of a source beside a publication`() {
     explore(preemptions: 1) { scenario in
-      let source = SourceFeed<JSONElement>(of: ArrayDataSource<JSONElement>.self)
+      let source = SourceWriter<JSONElement>(of: ArrayDataSource<JSONElement>.self)
       source.publish(.whole([Self.item(1)]))
       let feed = Feed(source.collection, key: "id")
       let reader = FeedReader(scenario, feed)
@@ -305,7 +305,7 @@ import Testing
 /// A source of a program, which publishes its first contents when it starts.
 private final class FedSource: DataSource, @unchecked Sendable {
   // Sendable: of the threads of a scenario, one runs at a time.
-  let feed = SourceFeed<TestElement>(of: FedSource.self)
+  let feed = SourceWriter<TestElement>(of: FedSource.self)
   var startCount = 0
   var collection: LiveCollection<TestElement> { feed.collection }
 

@@ -11,7 +11,7 @@ public import ReactiveSignals
 ///       func tick(_ now: Int) { contents.append(now) }
 ///     }
 ///
-/// A source that reads something else publishes it through a ``SourceFeed``. To see what a source has, print it.
+/// A source that reads something else publishes it through a ``SourceWriter``. To see what a source has, print it.
 public protocol DataSource<Element>: AnyObject, Sendable, CustomStringConvertible, CustomReflectable
 {
   /// The type of the elements. Identity and content of an element determine how changes are described.

@@ -19,7 +19,7 @@ package struct IdentityCounter<Element: Differentiable & Sendable> {
   private var known: Set<UInt64> = []
   private var repeated: [UInt64: Repeated] = [:]
   /// The hash of the identity that the diagnostic names, as long as it occurs more than once.
-  private var told: UInt64?
+  private var reportedHash: UInt64?
   /// The offsets of the first two elements with that identity, if they are still known.
   private var offsets: (Int, Int)?
   /// The hash of the identity whose offsets were looked for last.
@@ -38,7 +38,7 @@ package struct IdentityCounter<Element: Differentiable & Sendable> {
   /// - Complexity: O(*k*) for *k* changed elements, or O(*n*) if the old contents are not counted or an identity becomes
   ///   the first that occurs more than once.
   package mutating func count(
-    _ new: SourceFeed<Element>.Contents, from old: Snapshot<Element>, to result: Snapshot<Element>
+    _ new: SourceWriter<Element>.Contents, from old: Snapshot<Element>, to result: Snapshot<Element>
   ) {
     switch new {
     case .same:
@@ -64,8 +64,8 @@ package struct IdentityCounter<Element: Differentiable & Sendable> {
       }
       add(elements)
     }
-    if repeatedIdentity == nil { told = repeated.first?.key }
-    let isLocated = located == told
+    if repeatedIdentity == nil { reportedHash = repeated.first?.key }
+    let isLocated = located == reportedHash
     switch new {
     case .same where isLocated, .appended where isLocated: break
     case .changed where isLocated: offsets = nil
@@ -75,7 +75,7 @@ package struct IdentityCounter<Element: Differentiable & Sendable> {
   }
 
   private mutating func findOffsets(in contents: Snapshot<Element>) {
-    (offsets, located) = (nil, told)
+    (offsets, located) = (nil, reportedHash)
     guard let identifier = repeatedIdentity else { return }
     var first: Int?
     for (offset, element) in contents.enumerated()
@@ -109,13 +109,13 @@ package struct IdentityCounter<Element: Differentiable & Sendable> {
       repeated[hash, default: Repeated(identifier: element.differenceIdentifier, count: 1)].count +=
         1
       // The first one, so the diagnostic is the same each time.
-      if repeatedIdentity == nil { told = hash }
+      if repeatedIdentity == nil { reportedHash = hash }
     }
   }
 
   /// An identity of several elements, or `nil` if all identities are unique.
   package var repeatedIdentity: Element.DifferenceIdentifier? {
-    told.flatMap { repeated[$0] }?.identifier
+    reportedHash.flatMap { repeated[$0] }?.identifier
   }
 
   /// A diagnostic that names an identity of several elements, or `nil` if all identities are unique.

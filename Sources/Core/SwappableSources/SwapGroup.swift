@@ -244,7 +244,7 @@ final class SwapGroup: @unchecked Sendable {
         commitAll(ticket)
         return endCommitting()
       }
-      for member in members { member.executor?.handle(.stepBack(member.attachment)) }
+      for member in members { member.executor?.handle(.rollBack(member.attachment)) }
     } while endComparing()
   }
 

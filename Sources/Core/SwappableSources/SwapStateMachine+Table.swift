@@ -17,7 +17,7 @@ extension SwapStateMachine {
       compared(attachment, difference, reason, &decision)
     case .compare(let attachment, let isAccepted): requested(attachment, isAccepted, &decision)
     case .commit(let attachment, let ticket): committed(attachment, ticket, &decision)
-    case .stepBack(let attachment): steppedBack(attachment, &decision)
+    case .rollBack(let attachment): rolledBack(attachment, &decision)
     case .abandon(let attachment, let outcome):
       // Otherwise, the swap is done, whatever its outcome.
       if attachment == swap?.staged { abandon(outcome, &decision) }
@@ -175,7 +175,7 @@ extension SwapStateMachine {
     endDifference(of: attachment, &decision)
   }
 
-  mutating func steppedBack(_ attachment: SwapAttachment, _ decision: inout Decision) {
+  mutating func rolledBack(_ attachment: SwapAttachment, _ decision: inout Decision) {
     guard let swap, swap.staged == attachment, case .agreed(let contents, _) = swap.phase
     else { return }
     decision.steps.append(.clearPendingChange)

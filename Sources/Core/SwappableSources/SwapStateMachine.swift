@@ -24,7 +24,7 @@ package import ReactiveSignals
 ///
 /// If the swap is one of a group, the machine reports to the group, and the group decides: a source that has loaded is
 /// `held` until the input `compare`. If the guard does not refuse the difference, the swap is `agreed` until the input
-/// `commit`, which shows it, or `stepBack`, because another swap of the group was refused (rule G3).
+/// `commit`, which shows it, or `rollBack`, because another swap of the group was refused (rule G3).
 package struct SwapStateMachine {
   /// The source that is shown.
   package internal(set) var shown: SwapAttachment?
@@ -113,7 +113,7 @@ package struct SwapStateMachine {
     /// All swaps of a group agree. They have the ticket in common.
     case commit(SwapAttachment, Ticket)
     /// Another swap of the group was refused.
-    case stepBack(SwapAttachment)
+    case rollBack(SwapAttachment)
     /// The swap was canceled, or its group has ended with an outcome.
     case abandon(SwapAttachment, SwapHandle.Outcome)
     /// The container is being released.

@@ -57,7 +57,7 @@ package struct FullRefetch<Element: Differentiable & Sendable, Row: SQLRow> {
   /// Maps the new rows of a result, and returns the change. If a row cannot be mapped, everything stays as it was.
   package mutating func apply(
     _ rows: RefetchedRows<Row>, _ map: (Row) throws -> Element
-  ) throws(Row.Failure) -> SourceFeed<Element>.Contents {
+  ) throws(Row.Failure) -> SourceWriter<Element>.Contents {
     let isSame =
       columns != nil && rows.origins.count == elements.count && rows.areAllKnown
     let new = isSame ? elements : try decode(rows, map)

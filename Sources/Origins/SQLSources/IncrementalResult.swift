@@ -51,7 +51,7 @@ package final class IncrementalResult<Element: Differentiable & Sendable, Row: S
   ///   - map: A closure that makes an element from a row.
   package func apply(
     _ change: ResultChange<Row>, _ shown: () -> Snapshot<Element>, _ map: (Row) throws -> Element
-  ) throws(Row.Failure) -> SourceFeed<Element>.Contents {
+  ) throws(Row.Failure) -> SourceWriter<Element>.Contents {
     let isFirst = columns == nil
     let columns = change.values.columns
     if change.count == 0, !isFirst {
@@ -104,7 +104,7 @@ package final class IncrementalResult<Element: Differentiable & Sendable, Row: S
   private func applyFew(
     _ removed: [ResultIndex.Row], _ added: [ResultIndex.Row], _ elements: [Element],
     _ shown: Snapshot<Element>
-  ) -> SourceFeed<Element>.Contents {
+  ) -> SourceWriter<Element>.Contents {
     let deletions = removed.map { index.offset(of: $0) }.sorted()
     for row in removed { index.remove(row) }
     for row in added { index.insert(row) }
@@ -124,7 +124,7 @@ package final class IncrementalResult<Element: Differentiable & Sendable, Row: S
   private func applyMany(
     _ removed: [ResultIndex.Row], _ added: [ResultIndex.Row], _ order: [Int],
     _ elements: [Element], _ shown: () -> Snapshot<Element>
-  ) -> SourceFeed<Element>.Contents {
+  ) -> SourceWriter<Element>.Contents {
     let isInOrder = order.enumerated().allSatisfy { $0 == $1 }
     var new = (isInOrder ? elements : order.map { elements[$0] })[...]
     if index.count == 0 {

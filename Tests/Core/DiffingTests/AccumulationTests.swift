@@ -39,19 +39,19 @@ struct AccumulationTests {
         default: Changeset(updates: sorted.map { .init(from: $0, to: $0) })
         }
       count += change.countChange
-      Reach.note(change)
+      Coverage.note(change)
       return change
     }
     var counter = BinaryCounter<OffsetMap>()
     var visited = 0
     for change in changes {
       counter.append(OffsetMap(change)) { first, second in
-        visited += first.stretchCount + second.stretchCount
+        visited += first.segmentCount + second.segmentCount
         return first.followed(by: second)
       }
     }
     let operations = changes.reduce(0) { $0 + $1.changeCount }
-    // Two stretches for an operation and one more, in each of the eight levels.
+    // Two segments for an operation and one more, in each of the eight levels.
     #expect(visited <= (2 * operations + changes.count) * 8)
     let oneByOne = changes.reduce(Changeset.empty) { $0.composed(with: $1) }
     let composed = Changeset.composed(of: changes)

@@ -128,7 +128,7 @@ struct ChangeDescriptionTests {
     }
     let (old, new) = (list(), list())
     let change = Changeset(from: old, to: new)
-    Reach.note(change)
+    Coverage.note(change)
     let lines = ChangeDescription(change, from: old, to: new).lines
     let both = change.updates.filter { update in
       change.moves.contains { $0.to == update.to }

@@ -160,10 +160,10 @@ struct ChangeRecordTests {
       for count in 0..<6 {
         let old = Array(0..<count)
         guard let new = try? record.applying(to: old) else {
-          Reach.note("rejection")
+          Coverage.note("rejection")
           continue
         }
-        Reach.note(record.changeset)
+        Coverage.note(record.changeset)
         #expect(new.count == count - deletes.count + inserts.count, "\(text)")
         #expect(inserts.allSatisfy { new[$0] == 100 + $0 }, "\(text)")
         #expect(updates.allSatisfy { new[$1] == 200 + $1 }, "\(text)")
@@ -235,7 +235,7 @@ struct PatchCodingTests {
     let change = Changeset(from: old, to: new)
     let patch = Patch(change, from: old, to: new)
     let record = ChangeRecord(change, from: old, to: new)
-    Reach.note(change)
+    Coverage.note(change)
     #expect(ChangeRecord(patch).changeset == change, "seed \(seed)")
     #expect(try decode(Patch<Row>.self, json(patch)) == patch, "seed \(seed)")
     #expect(try decode(ChangeRecord<Row>.self, json(record)) == record, "seed \(seed)")
@@ -272,7 +272,7 @@ struct PatchCodingTests {
     #expect(try record.applying(to: old) == current, "seed \(seed): \(steps)")
     // Identities are unique, so the kept elements are known, and the record must agree.
     let expected = Changeset(from: old, to: current)
-    Reach.note(expected)
+    Coverage.note(expected)
     #expect(record.changeset.deletions == expected.deletions, "seed \(seed)")
     #expect(record.changeset.insertions == expected.insertions, "seed \(seed)")
     #expect(record.changeset.updates == expected.updates, "seed \(seed)")

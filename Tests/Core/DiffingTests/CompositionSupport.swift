@@ -46,7 +46,7 @@ struct CountedChange {
       case 1 where !origins.isEmpty:
         origins.remove(at: .random(in: 0..<origins.count, using: &generator))
       case 2 where !origins.isEmpty:
-        // A stretch of them at a time.
+        // A segment of them at a time.
         let start = Int.random(in: 0..<origins.count, using: &generator)
         let end = Int.random(in: start..<min(start + 5, origins.count), using: &generator) + 1
         let taken = Array(origins[start..<end])

@@ -40,7 +40,7 @@ struct CompositionTests {
     _ first: Changeset, _ second: Changeset, oldCount: Int
   ) -> String? {
     let composed = first.composed(with: second)
-    Reach.note(composed)
+    Coverage.note(composed)
     return CountedChange(change: first, oldCount: oldCount)
       .violation(ofComposition: composed, with: second)
       .map { "\(oldCount) elements: \(first) and \(second) make \(composed): \($0)" }
@@ -100,7 +100,7 @@ struct CompositionTests {
       let (a, b, c) = (first.change, second.change, third.change)
       let byLeft = a.composed(with: b).composed(with: c)
       let byRight = a.composed(with: b.composed(with: c))
-      Reach.note(byLeft)
+      Coverage.note(byLeft)
       #expect(!byLeft.differs(from: byRight), "seed \(seed)")
     }
   }
@@ -112,7 +112,7 @@ struct CompositionTests {
     let second = CountedChange.random(oldCount: first.newCount, upTo: 30, using: &generator)
     let composed = first.change.composed(with: second.change)
     let back = second.change.inverse.composed(with: first.change.inverse)
-    Reach.note(composed)
+    Coverage.note(composed)
     #expect(!composed.inverse.differs(from: back), "seed \(seed)")
     // Only deleted elements, which offsets alone cannot pair, and updated elements.
     let nothing = first.change.composed(with: first.change.inverse)
@@ -145,9 +145,9 @@ struct CompositionTests {
     }
     let (first, second, third) = (change(), change(), change())
     let size = 4 * operations
-    #expect(OffsetMap(first).stretchCount <= 2 * size + 1)
+    #expect(OffsetMap(first).segmentCount <= 2 * size + 1)
     let both = OffsetMap(first).followed(by: OffsetMap(second))
-    #expect(both.stretchCount <= 2 * 2 * size + 1)
+    #expect(both.segmentCount <= 2 * 2 * size + 1)
     let composed = first.composed(with: second)
     #expect(composed.changeCount <= 2 * size)
     #expect(!composed.moves.isEmpty && composed.inverse.inverse == composed)
@@ -171,7 +171,7 @@ struct CompositionTests {
     #expect(twice.moves == [.init(from: 0, to: count - 2), .init(from: 1, to: count - 1)])
   }
 
-  @Test(arguments: [5, 1_000_000_000_000]) func `the shorter stretch moves, for any length`(
+  @Test(arguments: [5, 1_000_000_000_000]) func `the shorter segment moves, for any length`(
     length: Int
   ) {
     // a, b, c, d become b, a, d, c become b, d, a, c in blocks; a and c are single elements.

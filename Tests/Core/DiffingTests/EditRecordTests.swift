@@ -145,7 +145,7 @@ import Testing
         record.append(edit.changeset)
         model.apply(edit)
       }
-      Reach.note(record.changeset)
+      Coverage.note(record.changeset)
       if let violation = model.violation(of: record.changeset) {
         Issue.record("seed \(seed): \(violation)")
         return

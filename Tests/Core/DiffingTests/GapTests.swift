@@ -6,8 +6,8 @@ import Testing
 
 /// The difference of lists that differ only inside some gaps.
 @Suite struct GapTests {
-  /// An old and a new list: stretches that differ, with equal stretches between them.
-  private struct Stretches {
+  /// An old and a new list: segments that differ, with equal segments between them.
+  private struct Segments {
     var old: [Item] = []
     var new: [Item] = []
     var gaps: [Gap] = []
@@ -68,11 +68,11 @@ import Testing
             for newSecond in lists {
               number += 1
               guard number % stride == 0 else { continue }
-              var stretches = Stretches()
-              stretches.append(gapFrom: first, to: newFirst)
-              stretches.append(shared: shared)
-              stretches.append(gapFrom: second, to: newSecond)
-              if let violation = stretches.violation {
+              var segments = Segments()
+              segments.append(gapFrom: first, to: newFirst)
+              segments.append(shared: shared)
+              segments.append(gapFrom: second, to: newSecond)
+              if let violation = segments.violation {
                 Issue.record("\(violation)")
                 return
               }
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test(.reaches(.changes)) func `moves across shared stretches of all lengths are minimal`() {
+  @Test(.reaches(.changes)) func `moves across shared segments of all lengths are minimal`() {
     for seed in UInt64(0)..<1_000 {
       var random = SeededGenerator(seed: seed)
       let gapCount = Int.random(in: 1...5, using: &random)
@@ -104,20 +104,20 @@ import Testing
             .random(in: 0..<20, using: &random), .random(in: 0..<20, using: &random))
         }
       }
-      var stretches = Stretches()
+      var segments = Segments()
       for gap in 0..<gapCount {
         let length = Int.random(in: 0...6, using: &random)
-        stretches.append(
+        segments.append(
           shared: (0..<length).map { Item(id: UInt8(100 + gap * 10 + $0), content: 0) })
-        stretches.append(
+        segments.append(
           gapFrom: Array(pool.prefix(.random(in: 0...6, using: &random))),
           to: Array(newPool.prefix(.random(in: 0...6, using: &random))))
-        pool.removeFirst(min(pool.count, stretches.gaps[gap].old.count))
-        newPool.removeFirst(min(newPool.count, stretches.gaps[gap].new.count))
+        pool.removeFirst(min(pool.count, segments.gaps[gap].old.count))
+        newPool.removeFirst(min(newPool.count, segments.gaps[gap].new.count))
       }
-      stretches.append(shared: [Item(id: 200, content: 0)])
-      Reach.note(stretches.changeset)
-      if let violation = stretches.violation {
+      segments.append(shared: [Item(id: 200, content: 0)])
+      Coverage.note(segments.changeset)
+      if let violation = segments.violation {
         Issue.record("seed \(seed): \(violation)")
         return
       }
@@ -125,21 +125,21 @@ import Testing
   }
 
   @Test func `an element that is updated on its way to another gap is a move and an update`() {
-    var stretches = Stretches()
-    stretches.append(gapFrom: [Item(id: 1, content: 0)], to: [])
-    stretches.append(shared: (10..<13).map { Item(id: $0, content: 0) })
-    stretches.append(gapFrom: [], to: [Item(id: 1, content: 1)])
+    var segments = Segments()
+    segments.append(gapFrom: [Item(id: 1, content: 0)], to: [])
+    segments.append(shared: (10..<13).map { Item(id: $0, content: 0) })
+    segments.append(gapFrom: [], to: [Item(id: 1, content: 1)])
     #expect(
-      stretches.changeset
+      segments.changeset
         == Changeset(moves: [.init(from: 0, to: 3)], updates: [.init(from: 0, to: 3)]))
   }
 
-  @Test func `a shared stretch moves if it is shorter than what crosses it`() {
+  @Test func `a shared segment moves if it is shorter than what crosses it`() {
     let crossing = (1..<4).map { Item(id: $0, content: 0) }
-    var stretches = Stretches()
-    stretches.append(gapFrom: crossing, to: [])
-    stretches.append(shared: [Item(id: 10, content: 0)])
-    stretches.append(gapFrom: [], to: crossing)
-    #expect(stretches.changeset == Changeset(moves: [.init(from: 3, to: 0)]))
+    var segments = Segments()
+    segments.append(gapFrom: crossing, to: [])
+    segments.append(shared: [Item(id: 10, content: 0)])
+    segments.append(gapFrom: [], to: crossing)
+    #expect(segments.changeset == Changeset(moves: [.init(from: 3, to: 0)]))
   }
 }

@@ -75,7 +75,7 @@ struct NormalFormTests {
     var list = EditedList(count: 30, ids: seed % 2 == 0 ? 0..<6 : nil, using: &generator)
     let old = list.items
     let change = list.edit(using: &generator)
-    Reach.note(change)
+    Coverage.note(change)
     #expect(
       change.composed(with: change.inverse, from: old, to: old) == .empty, "seed \(seed)")
     #expect(

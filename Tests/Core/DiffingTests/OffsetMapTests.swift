@@ -13,7 +13,7 @@ import Testing
     var expected = [Int?](repeating: nil, count: oldCount)
     for (new, old) in carried.enumerated() where old >= 0 { expected[old] = new }
     let map = OffsetMap(changeset)
-    Reach.note(changeset)
+    Coverage.note(changeset)
     for old in 0..<oldCount {
       try #require(map[old] == expected[old], "\(old) by \(changeset)")
       let nearest =

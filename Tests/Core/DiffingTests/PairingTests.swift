@@ -8,10 +8,10 @@ struct PairingTests {
   @Test(.reaches(.changes), arguments: 0..<60)
   func `a changeset has the given pairing and minimal moves`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
-    // Few stretches, many, and single elements: each is searched in another way.
-    let stretch = [40, 4, 1][Int(seed % 3)]
+    // Few segments, many, and single elements: each is searched in another way.
+    let segment = [40, 4, 1][Int(seed % 3)]
     let oldCount = 600
-    var blocks = stride(from: 0, to: oldCount, by: stretch).map { Array($0..<$0 + stretch) }
+    var blocks = stride(from: 0, to: oldCount, by: segment).map { Array($0..<$0 + segment) }
     blocks.shuffle(using: &generator)
     var origins = blocks.flatMap { $0 }
     for _ in 0..<20 {
@@ -28,7 +28,7 @@ struct PairingTests {
     #expect(asked == origins.indices.filter { origins[$0] >= 0 })
     #expect(change.invariantViolation(oldCount: oldCount, newCount: origins.count) == nil)
     #expect(change.origins(oldCount: oldCount) == origins)
-    Reach.note(change)
+    Coverage.note(change)
     #expect(Set(change.updates.map(\.from)) == updated.intersection(origins))
     let kept = origins.filter { $0 >= 0 }
     #expect(change.moves.count == kept.count - longestIncreasingLengthOfMany(of: kept))

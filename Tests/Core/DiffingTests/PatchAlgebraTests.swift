@@ -51,7 +51,7 @@ struct PatchAlgebraTests {
     let new = list.items
     let patch = Patch(change, from: old, to: new)
     let back = Changeset(patch)
-    Reach.note(change)
+    Coverage.note(change)
     #expect(!back.differs(from: change), "seed \(seed)")
     #expect(Patch(back, from: old, to: new).applying(to: old) == new, "seed \(seed)")
     #expect(patch.inverse.applying(to: new) == old, "seed \(seed)")

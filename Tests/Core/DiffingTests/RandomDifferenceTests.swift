@@ -14,7 +14,7 @@ struct RandomDifferenceTests {
     let first = TestRun.seed ?? .random(in: 0...1 << 40)
     print("random differences: SWAPPABLE_SEED=\(first), \(count) cases")
     let parts = UInt64(max(2, ProcessInfo.processInfo.activeProcessorCount))
-    let reach = Reach.current
+    let coverage = Coverage.current
     await withTaskGroup(of: String?.self) { group in
       for part in 0..<parts {
         group.addTask {
@@ -24,7 +24,7 @@ struct RandomDifferenceTests {
               var violation: String?
               var seed = first + part
               while seed < first + count, violation == nil {
-                violation = Reach.$current.withValue(reach) { Self.violation(seed: seed) }
+                violation = Coverage.$current.withValue(coverage) { Self.violation(seed: seed) }
                 seed += parts
               }
               continuation.resume(returning: violation)

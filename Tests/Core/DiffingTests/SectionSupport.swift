@@ -22,7 +22,7 @@ func sectionedViolation<S: DifferentiableSection & Equatable>(
   from old: [S], to new: [S], headingsShowElements: Bool = false
 ) -> String? {
   let change = SectionedChangeset(from: old, to: new)
-  Reach.note(change)
+  Coverage.note(change)
   let violation =
     violation(of: change, from: old, to: new)
     ?? pairingViolation(of: change, from: old, to: new)
@@ -182,7 +182,7 @@ func stageViolation<Element: Differentiable & Equatable>(
   from old: [Element], to new: [Element]
 ) -> String? {
   let change = Changeset(from: old, to: new)
-  Reach.note(change)
+  Coverage.note(change)
   let stages = StagedChangeset(change, from: old, to: new)
   if stages.isEmpty != change.isEmpty { return "\(stages.count) stages" }
   if stages.reduce(0, { $0 + $1.changeset.changeCount }) != change.changeCount {

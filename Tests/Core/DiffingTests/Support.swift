@@ -58,7 +58,7 @@ func longestIncreasingLengthOfMany(of values: [Int]) -> Int {
 func violation<Element: Differentiable & Equatable>(
   of change: Changeset, from old: [Element], to new: [Element]
 ) -> String? {
-  Reach.note(change)
+  Coverage.note(change)
   if let violation = change.invariantViolation(oldCount: old.count, newCount: new.count) {
     return violation
   }

@@ -170,14 +170,14 @@ private final class ModelledBits {
   func apply(_ edit: Edit) {
     switch edit {
     case .insert(let bit, let offset):
-      Reach.note("insert")
+      Coverage.note("insert")
       tree.insert(bit, at: offset)
       model.insert(bit, at: offset)
     case .remove(let offset):
-      Reach.note("remove")
+      Coverage.note("remove")
       #expect(tree.remove(at: offset) == model.remove(at: offset))
     case .set(let bit, let offset):
-      Reach.note("set")
+      Coverage.note("set")
       tree.set(bit, at: offset)
       model[offset] = bit
     }

@@ -102,7 +102,7 @@ import Testing
     let recorder = RecordingObserver(items, seed: 11)
     for _ in 0..<500 { try editor.step(items) }
     try recorder.check(against: items)
-    Reach.note(recorder)
+    Coverage.note(recorder)
   }
 
   @Test func `an edit that changes nothing is no event`() throws {

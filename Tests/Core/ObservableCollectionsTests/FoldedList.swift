@@ -10,7 +10,7 @@ final class FoldedList<Element: Differentiable & Sendable & Equatable>: Sendable
   private struct State: Sendable {
     var elements: [Element] = []
     var problem: String?
-    var operations = Reach.Operations()
+    var operations = Coverage.Operations()
   }
 
   private let state = Locked(State())
@@ -28,7 +28,7 @@ final class FoldedList<Element: Differentiable & Sendable & Equatable>: Sendable
   /// The elements after the latest event.
   var elements: [Element] { state.withLock { $0.elements } }
   /// The numbers of the operations of all changes.
-  var operations: Reach.Operations { state.withLock { $0.operations } }
+  var operations: Coverage.Operations { state.withLock { $0.operations } }
   /// The first event that did not fit the elements before it, or `nil`.
   var problem: String? { state.withLock { $0.problem } }
 

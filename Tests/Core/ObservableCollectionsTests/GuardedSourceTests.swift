@@ -157,10 +157,10 @@ import Testing
         let pending = guarded.pendingChange.value
         switch random.below(8) {
         case 0:
-          if pending != nil { Reach.note("acceptance") }
+          if pending != nil { Coverage.note("acceptance") }
           pending?.accept()
         case 1:
-          if pending != nil { Reach.note("rejection") }
+          if pending != nil { Coverage.note("rejection") }
           pending?.reject()
         case 2: source.replace(with: (0..<random.below(9)).map { TestElement($0, step) })
         case 3...4: source.append(TestElement(100 + step))
@@ -175,7 +175,7 @@ import Testing
       source.append(TestElement(9_999))
       guarded.pendingChange.value?.accept()
       try recorder.check(against: guarded)
-      Reach.note(recorder)
+      Coverage.note(recorder)
       #expect(guarded.snapshot.hasSameContents(as: source.snapshot))
     }
   }
@@ -340,7 +340,7 @@ import Testing
     #expect(faults.value == [])
     source.replace(with: (0..<12).map { TestElement($0) })
     try recorder.check(against: guarded)
-    Reach.note(edits)
+    Coverage.note(edits)
     #expect(guarded.snapshot.hasSameContents(as: source.snapshot))
     withExtendedLifetime(observation) {}
   }

@@ -154,7 +154,7 @@ struct IdentityRun {
         seed: seed, step: step)
     }
     try recorder.check(against: output)
-    Reach.note(recorder, of: name)
+    Coverage.note(recorder, of: name)
   }
 }
 

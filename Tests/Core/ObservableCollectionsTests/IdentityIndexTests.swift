@@ -32,7 +32,7 @@ import Testing
           #expect(list.remove(identifiedBy: element.id)?.id == element.id)
         }
       }
-      Reach.note(edits)
+      Coverage.note(edits)
     }
   }
 
@@ -58,7 +58,7 @@ import Testing
           #expect(draft.firstIndex(identifiedBy: draft[offset].id) == offset)
         }
       }
-      Reach.note(edits)
+      Coverage.note(edits)
       for (offset, element) in list.snapshot.enumerated() {
         #expect(list.firstIndex(identifiedBy: element.id) == offset)
       }

@@ -199,7 +199,7 @@ import Testing
     stepper.run()
     for recorder in recorders {
       try recorder.check(against: items)
-      Reach.note(recorder)
+      Coverage.note(recorder)
     }
   }
 }

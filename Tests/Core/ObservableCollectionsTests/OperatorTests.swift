@@ -145,7 +145,7 @@ private final class CallCounter: Sendable {
           "seed \(seed)")
       }
       try recorder.check(against: both)
-      Reach.note(recorder)
+      Coverage.note(recorder)
     }
   }
 

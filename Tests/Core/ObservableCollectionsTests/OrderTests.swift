@@ -143,7 +143,7 @@ import Testing
       #expect(both.snapshot.count == items.count)
     }
     try recorder.check(against: both)
-    Reach.note(recorder)
+    Coverage.note(recorder)
   }
 
   @Test func `every derived collection is up to date when any observer runs`() {
@@ -177,7 +177,7 @@ import Testing
     for _ in 0..<200 { try editor.step(items) }
     #expect(Array(twice.snapshot) == items.snapshot.map(\.self) + items.snapshot.map(\.self))
     try recorder.check(against: twice)
-    Reach.note(recorder)
+    Coverage.note(recorder)
   }
 
   @Test(.reaches(.changes)) func `a boundary with one source twice follows it`() throws {
@@ -188,7 +188,7 @@ import Testing
     for _ in 0..<200 { try editor.step(items) }
     #expect(joined.snapshot.count == 2 * items.count + 1)
     try recorder.check(against: joined)
-    Reach.note(recorder)
+    Coverage.note(recorder)
   }
 
   @Test func `an operator runs its predicate once for each new element`() {

@@ -71,8 +71,8 @@ struct PipelineLink {
   ///
   /// Chunks are numbered in order, so they never move. An update changes the key of the index, so the element leaves the
   /// list of its key.
-  static let operations = Reach.Cases(
-    Reach.Cases.changes(of: names).names.filter {
+  static let operations = Coverage.Cases(
+    Coverage.Cases.changes(of: names).names.filter {
       !["chunked(into: ): move", "indexed: update"].contains($0)
     })
 

@@ -62,7 +62,7 @@ struct PublishedContentsTests {
             throw Failure()
           }
         }
-        Reach.note("failed transaction")
+        Coverage.note("failed transaction")
       default:
         list.update(at: offset) { $0.label = item.label }
         model[offset].label = item.label
@@ -73,7 +73,7 @@ struct PublishedContentsTests {
       for (snapshot, array) in held { #expect(snapshot.elementsEqual(array), "seed \(seed)") }
     }
     #expect(Array(evens.snapshot) == model.filter { $0.id.isMultiple(of: 2) }, "seed \(seed)")
-    Reach.note(folded[0].operations)
+    Coverage.note(folded[0].operations)
     #expect(folded.allSatisfy { $0.problem == nil }, "seed \(seed)")
     #expect(
       folded[0].elements == model && folded[2].elements == Array(sorted.snapshot), "seed \(seed)")
@@ -263,13 +263,13 @@ struct EditSequenceTests {
         }
         if fails { throw Failure() }
       }
-      if fails { Reach.note("failed transaction") } else { model = edited }
+      if fails { Coverage.note("failed transaction") } else { model = edited }
       #expect(list.snapshot.elementsEqual(model), "seed \(seed)")
     }
     #expect(
       folded[0].elements == model && folded[1].elements.map(\.text) == model.map(\.text),
       "seed \(seed)")
-    Reach.note(folded[0].operations)
+    Coverage.note(folded[0].operations)
     #expect(folded.allSatisfy { $0.problem == nil }, "seed \(seed)")
   }
 
@@ -373,8 +373,8 @@ struct EditSequenceTests {
         section.elements.elementsEqual(model.filter { $0.key == section.key }), "seed \(seed)")
     }
     #expect(group.elements == model.filter { $0.key == 1 }, "seed \(seed)")
-    Reach.note(rows.operations, of: "rows")
-    Reach.note(group.operations, of: "group")
+    Coverage.note(rows.operations, of: "rows")
+    Coverage.note(group.operations, of: "group")
     #expect(
       folded.problem == nil && rows.problem == nil && group.problem == nil, "seed \(seed)")
     withExtendedLifetime(observation) {}

@@ -8,7 +8,8 @@ import Testing
 
 /// Random pipelines of operators over several roots and parameters, compared with arrays (O1, O2, O6, O9, T12).
 @Suite struct RandomPipelineTests {
-  @Test(.reaches(Reach.Cases(PipelineLink.names))) func `random pipelines equal what arrays give`()
+  @Test(.reaches(Coverage.Cases(PipelineLink.names)))
+  func `random pipelines equal what arrays give`()
     throws
   {
     let batches = TestRun.isLong ? 1_000_000 : 6_000
@@ -138,7 +139,7 @@ private struct PipelineRun {
     }
     for (pipeline, recorder) in zip(pipelines, recorders) {
       try recorder.check(against: pipeline.source)
-      Reach.note(recorder, of: pipeline.name)
+      Coverage.note(recorder, of: pipeline.name)
     }
   }
 
@@ -164,7 +165,7 @@ private struct PipelineRun {
           "seed \(seed), step \(step): \(pipeline.text): \(list.problem ?? "")")
       }
     }
-    if let output = folded.last { Reach.note(output.operations) }
+    if let output = folded.last { Coverage.note(output.operations) }
   }
 
   /// Edits the roots of a pipeline that begins with asynchronous transforms, and waits for its last contents.
@@ -195,7 +196,7 @@ private struct PipelineRun {
       pipeline.source.snapshot.hasSameContents(as: Snapshot(pipeline.contents(world))),
       "seed \(seed): \(pipeline.text)")
     try recorders.last?.check(against: pipeline.source)
-    if let recorder = recorders.last { Reach.note(recorder) }
+    if let recorder = recorders.last { Coverage.note(recorder) }
   }
 
   private static func later(_ element: TestElement) -> TestElement {
@@ -232,7 +233,7 @@ private struct PipelineRun {
         link.combined(
           random.below(PipelineLink.combinedCount), with: makePipeline(depth: random.below(3)))
       }
-    if let name = pipeline.name { Reach.note(name) }
+    if let name = pipeline.name { Coverage.note(name) }
     return pipeline
   }
 }

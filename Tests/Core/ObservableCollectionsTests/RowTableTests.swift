@@ -35,16 +35,16 @@ import Testing
         case 0, 1:
           let row = values.insert(Counted(1_000 + step, living))
           #expect(model.updateValue(1_000 + step, forKey: row) == nil)
-          Reach.note("insertion")
+          Coverage.note("insertion")
         case 2, 3:
           guard let row = model.keys.sorted().randomElement(using: &random) else { continue }
           #expect(values.remove(row).number == model.removeValue(forKey: row))
-          Reach.note("removal")
+          Coverage.note("removal")
         default:
           guard let row = model.keys.sorted().randomElement(using: &random) else { continue }
           values[row] = Counted(5_000 + step, living)
           model[row] = 5_000 + step
-          Reach.note("new value")
+          Coverage.note("new value")
         }
         #expect(living.value == model.count)
       }

@@ -300,12 +300,12 @@ private final class ModelledRows {
   func apply(_ edit: Edit) {
     switch edit {
     case .insert(let offset):
-      Reach.note("insert")
+      Coverage.note("insert")
       let row = unused.removeLast()
       tree.insert(row, at: offset)
       model.insert(row, at: offset)
     case .remove(let offset):
-      Reach.note("remove")
+      Coverage.note("remove")
       let row = model.remove(at: offset)
       if offset % 2 == 0 {
         #expect(tree.remove(at: offset) == row)
@@ -332,7 +332,7 @@ private final class ModelledRows {
     case 8 where isGrowing:
       let row = unused.removeLast()
       let later = Set(model[offset...])
-      Reach.note("insert before rows")
+      Coverage.note("insert before rows")
       #expect(tree.insert(row) { later.contains($0) } == offset)
       model.insert(row, at: offset)
     default:

@@ -205,7 +205,7 @@ final class Stepper: Sendable {
     for worker in workers { try worker.join() }
     await items.flush()
     try recorder.check(against: items)
-    Reach.note(recorder)
+    Coverage.note(recorder)
   }
 
   @MainActor @Test func `an observer on the main actor receives events in order`() async throws {
@@ -233,7 +233,7 @@ final class Stepper: Sendable {
     stepper.run()
     for recorder in recorders {
       try recorder.check(against: items)
-      Reach.note(recorder)
+      Coverage.note(recorder)
     }
   }
 }

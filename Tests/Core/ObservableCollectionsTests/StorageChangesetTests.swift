@@ -15,7 +15,7 @@ import Testing
       let old = editor.makeElements()
       let new = editor.variation(of: old)
       let changeset = Changeset(from: old, to: new)
-      Reach.note(changeset)
+      Coverage.note(changeset)
       var tree = PersistentArray(old)
       let before = tree
       tree.apply(

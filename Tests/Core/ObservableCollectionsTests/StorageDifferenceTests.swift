@@ -31,7 +31,7 @@ import Testing
     let whole = Changeset(from: oldElements, to: newElements)
     let (oldSnapshot, newSnapshot) = (Snapshot(old), Snapshot(new))
     var changesets = [oldSnapshot.changeset(to: newSnapshot)]
-    Reach.note(changesets[0])
+    Coverage.note(changesets[0])
     if case .tree(let oldRoot) = old, case .tree(let newRoot) = new {
       let gaps = TreeComparison(oldRoot, newRoot).gaps
       changesets.append(oldSnapshot.changeset(to: newSnapshot, in: gaps))

@@ -29,7 +29,7 @@ import Testing
       for _ in 0..<20 { try editor.step(items) }
       #expect(target.snapshot.hasSameContents(as: items.snapshot))
       try recorder.check(against: items)
-      Reach.note(recorder)
+      Coverage.note(recorder)
       binding.dispose()
     }
   }
@@ -257,7 +257,7 @@ import Testing
       let new = (0..<random.below(12)).shuffled(using: &random)
         .map { TestElement($0, random.below(2)) }
       let changeset = Changeset(from: old, to: new)
-      Reach.note(changeset)
+      Coverage.note(changeset)
       #expect(changeset.misfit(oldCount: old.count) == nil)
       #expect(changeset.inverse.misfit(oldCount: new.count) == nil)
       #expect(changeset.applying(to: old, with: new) == new)
@@ -330,7 +330,7 @@ import Testing
         #expect(Array(items.snapshot) == new)
       }
       try recorder.check(against: items)
-      Reach.note(recorder)
+      Coverage.note(recorder)
     }
   }
 }

@@ -13,7 +13,7 @@ import Testing
     NodeLimits(leaf: $0, inner: $1, flat: 0, bulk: 0)
   }
 
-  private static let edits = Reach.Cases([
+  private static let edits = Coverage.Cases([
     "move", "exchange", "remove", "insert", "keep a version", "release a version", "replace",
   ])
 
@@ -35,27 +35,27 @@ import Testing
       let offset = random.below(max(count, 1))
       switch random.below(8) {
       case 0 where count > 0:
-        Reach.note("move")
+        Coverage.note("move")
         tree.move(from: offset, to: random.below(count))
       case 1 where count > 0:
-        Reach.note("exchange")
+        Coverage.note("exchange")
         tree.exchange(at: offset, with: make())
       case 2 where count > 0:
-        Reach.note("remove")
+        Coverage.note("remove")
         tree.remove(at: offset)
       case 3, 4:
-        Reach.note("insert")
+        Coverage.note("insert")
         tree.insert(make(), at: random.below(count + 1))
         if count > size { tree.remove(at: offset) }
       case 5 where random.oneIn(4):
-        Reach.note("keep a version")
+        Coverage.note("keep a version")
         kept.append(tree)
       case 6 where !kept.isEmpty:
-        Reach.note("release a version")
+        Coverage.note("release a version")
         kept.remove(at: random.below(kept.count))
       case 5, 6: break
       default:
-        Reach.note("replace")
+        Coverage.note("replace")
         // Short and long ranges take different paths.
         let length = random.oneIn(4) ? size / 3 : 3
         let end = min(count, offset + random.below(length))

@@ -123,7 +123,7 @@ import Testing
       let new = Items(editor.variation(of: old.snapshot.array))
       for items in [old, new] { items.insert(-1, at: items.count / 2) }
       let changeset = old.snapshot.changeset(to: new.snapshot)
-      Reach.note(changeset)
+      Coverage.note(changeset)
       #expect(
         changeset == Changeset(from: old.snapshot.array, to: new.snapshot.array), "seed \(seed)")
     }

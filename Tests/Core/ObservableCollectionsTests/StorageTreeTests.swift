@@ -129,21 +129,21 @@ import Testing
   ) {
     let count = tree.model.count
     if count > 1, random.oneIn(4) {
-      Reach.note("move")
+      Coverage.note("move")
       tree.move(from: random.below(count), to: random.below(count))
     } else if count > 0, random.oneIn(4) {
-      Reach.note("exchange")
+      Coverage.note("exchange")
       tree.exchange(at: random.below(count), with: -step)
     } else if count > 0, random.oneIn(4) {
-      Reach.note("remove")
+      Coverage.note("remove")
       tree.remove(at: random.below(count))
     } else if count < size, random.oneIn(4) {
-      Reach.note("insert")
+      Coverage.note("insert")
       tree.insert(step, at: random.below(count + 1))
     } else {
       let lower = random.below(count + 1)
       let upper = min(count, lower + random.below(length))
-      Reach.note("replace")
+      Coverage.note("replace")
       let new = count < size ? random.below(length) : 0
       tree.replaceSubrange(lower..<upper, with: (0..<new).map { 1_000_000 + step + $0 })
     }

@@ -173,14 +173,14 @@ private final class ModelledSummary {
   func apply(_ edit: Edit) {
     switch edit {
     case .insert(let offset, let value):
-      Reach.note("insert")
+      Coverage.note("insert")
       tree.insert([value], at: offset)
       model.insert(value, at: offset)
     case .remove(let offset):
-      Reach.note("remove")
+      Coverage.note("remove")
       #expect(tree.remove(at: offset) == [model.remove(at: offset)])
     case .replace(let offset, let value):
-      Reach.note("replace")
+      Coverage.note("replace")
       tree.replace(at: offset, with: [value])
       model[offset] = value
     }

@@ -237,7 +237,7 @@ import Testing
     let stamp = Shared(0)
     let isOver = Shared(false)
     // Workers are no tasks of the test.
-    let reach = Reach.current
+    let coverage = Coverage.current
     let writers = (0..<2).map { thread in
       Worker {
         var random = SeededGenerator(seed: seed &+ UInt64(thread))
@@ -246,7 +246,7 @@ import Testing
           var order = Array(0...4)
           order.shuffle(using: &random)
           let fails = random.oneIn(5)
-          if fails { reach?.note("failed transaction") }
+          if fails { coverage?.note("failed transaction") }
           // One at a time, because the roots are edited in any order.
           gate.enter(as: .current)
           let number = stamp.modify { value in
@@ -257,9 +257,9 @@ import Testing
             for index in order {
               if index == 4 {
                 property.value = number
-                reach?.note("property")
+                coverage?.note("property")
               } else if random.oneIn(3) {
-                reach?.note("failed part")
+                coverage?.note("failed part")
                 try? withTransaction {
                   roots[index][0] = TestElement(index, -number)
                   throw Refusal()
@@ -267,7 +267,7 @@ import Testing
                 roots[index][0] = TestElement(index, number)
               } else {
                 roots[index][0] = TestElement(index, number)
-                reach?.note("edit")
+                coverage?.note("edit")
               }
             }
             if fails { throw Refusal() }

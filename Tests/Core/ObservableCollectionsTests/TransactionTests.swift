@@ -181,7 +181,7 @@ import Testing
       let recorder = RecordingObserver(items, seed: seed)
       for _ in 0..<50 { try editor.step(items) }
       try recorder.check(against: items)
-      Reach.note(recorder)
+      Coverage.note(recorder)
     }
   }
 }

@@ -113,7 +113,7 @@ import Testing
         #expect(page.snapshot.map(\.id) == expected, "seed \(seed)")
       }
       try recorder.check(against: page)
-      Reach.note(recorder)
+      Coverage.note(recorder)
     }
   }
 }

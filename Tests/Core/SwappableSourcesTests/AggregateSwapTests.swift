@@ -45,7 +45,7 @@ import Testing
         let fresh = container.live.sum { Double($0.content) * 0.1 }
         #expect(sum.value.bitPattern == fresh.value.bitPattern, "seed \(seed)")
       }
-      Reach.note(changes)
+      Coverage.note(changes)
     }
   }
 }

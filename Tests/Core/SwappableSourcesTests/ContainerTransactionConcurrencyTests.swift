@@ -110,7 +110,7 @@ import Testing
     let recorders = all.map { RecordingObserver($0, seed: seed, expectsEveryRevision: false) }
     let operations = Shared(0)
     // Workers are no tasks of the test.
-    let reach = Reach.current
+    let coverage = Coverage.current
     let workers = (0..<4).map { thread in
       Worker {
         var random = SeededGenerator(seed: seed &+ UInt64(thread))
@@ -122,20 +122,20 @@ import Testing
           case 2:
             if random.oneIn(2) {
               nested.swap(to: containers[random.below(2)])
-              reach?.note("nested swap")
+              coverage?.note("nested swap")
             } else {
-              reach?.note("canceled swap")
+              coverage?.note("canceled swap")
               nested.swap(to: sources[random.below(3)].filter { _ in true }).cancel()
             }
           default:
             withTransaction {
               for index in 0..<3 where !random.oneIn(4) {
                 sources[index][random.below(2)].content = number
-                reach?.note("edit")
+                coverage?.note("edit")
               }
               if random.oneIn(5) {
                 containers[0].swap(to: sources[random.below(3)])
-                reach?.note("swap in a transaction")
+                coverage?.note("swap in a transaction")
               }
             }
           }

@@ -181,7 +181,7 @@ import Testing
     }
     #expect(statuses.fault == nil)
     try recorder.check(against: fallback)
-    Reach.note(recorder)
+    Coverage.note(recorder)
   }
 
   @Test func `a transaction over several sources is one event`() throws {
@@ -242,7 +242,7 @@ import Testing
         live.setStatus(Bool.random(using: &random) ? .loaded : .failed(error))
       },
       expected: { _ in Array(live.status == .loaded ? live.snapshot : mirror.snapshot) },
-      spoil: { _ in
+      damage: { _ in
         // The shown source last. Otherwise, the other one would take over.
         mirror.setStatus(.failed(error))
         live.setStatus(.failed(error))

@@ -469,7 +469,7 @@ final class LazySource: DataSource {
         #expect(container.snapshot.hasSameContents(as: shown.snapshot))
       }
       try recorder.check(against: container)
-      Reach.note(recorder)
+      Coverage.note(recorder)
     }
   }
 

@@ -34,7 +34,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
   }
 
   private enum InputKind: CaseIterable {
-    case start, swap, attached, update, compared, compare, commit, stepBack, abandon, close
+    case start, swap, attached, update, compared, compare, commit, rollBack, abandon, close
   }
 
   /// The attachment of an input: 1 is shown, 2 is staged, 7 is staged in a group, and 4 was left or never attached.
@@ -152,7 +152,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
         [false, true].map { .compare(numbered(role.rawValue), isAccepted: $0) }
       }
     case .commit: return Role.allCases.map { .commit(numbered($0.rawValue), ticket) }
-    case .stepBack: return Role.allCases.map { .stepBack(numbered($0.rawValue)) }
+    case .rollBack: return Role.allCases.map { .rollBack(numbered($0.rawValue)) }
     case .abandon: return Role.allCases.map { .abandon(numbered($0.rawValue), .cancelled) }
     case .close: return [.close]
     }
@@ -181,7 +181,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
     case .compared: .compared
     case .compare: .compare
     case .commit: .commit
-    case .stepBack: .stepBack
+    case .rollBack: .rollBack
     case .abandon: .abandon
     case .close: .close
     }
@@ -238,7 +238,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
     case .compare(let attachment, let isAccepted):
       (isAccepted ? "accept" : "compare") + " \(attachment.number)"
     case .commit(let attachment, _): "commit \(attachment.number)"
-    case .stepBack(let attachment): "back \(attachment.number)"
+    case .rollBack(let attachment): "back \(attachment.number)"
     case .abandon(let attachment, _): "cancel \(attachment.number)"
     case .close: "close"
     }

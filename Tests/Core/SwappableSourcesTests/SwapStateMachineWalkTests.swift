@@ -123,7 +123,7 @@ private final class Walk {
     case .held: handle(.compare(staged, isAccepted: random.oneIn(3)))
     case .agreed:
       if random.oneIn(3) {
-        handle(.stepBack(staged))
+        handle(.rollBack(staged))
         counts["back", default: 0] += 1
       } else {
         handle(.commit(staged, Ticket()))
@@ -181,7 +181,7 @@ private final class Walk {
     {
       visible = contents.value() as Version
     }
-    Reach.note(input.name)
+    Coverage.note(input.name)
     let decision = machine.handle(input)
     perform(decision, of: input)
     check(decision, from: before, input)
@@ -364,7 +364,7 @@ extension Machine.Input {
     case .compared(_, _, let refusal): refusal == nil ? "compared" : "refused difference"
     case .compare: "compare"
     case .commit: "commit"
-    case .stepBack: "step back"
+    case .rollBack: "step back"
     case .abandon: "abandon"
     case .close: "close"
     }
@@ -379,7 +379,7 @@ extension Machine.Input {
     "held", "again", "back", "together", "superseded group",
   ]
 
-  @Test(.reaches(Reach.Cases(Machine.Input.names), Reach.Cases(parts)))
+  @Test(.reaches(Coverage.Cases(Machine.Input.names), Coverage.Cases(parts)))
   func `random inputs keep the invariants`() {
     let first = TestRun.seed ?? .random(in: 0...99_999)
     let walks: UInt64 = TestRun.isLong ? 2_000 : 50
@@ -392,6 +392,6 @@ extension Machine.Input {
       counts.merge(walk.counts, uniquingKeysWith: +)
     }
     print("swap state machine: \(counts.sorted { $0.key < $1.key })")
-    for (name, count) in counts { Reach.note(name, count) }
+    for (name, count) in counts { Coverage.note(name, count) }
   }
 }

@@ -248,7 +248,7 @@ struct SwapStressConcurrencyTests {
     #expect(stress.violations.value == [], "seed \(seed)")
     for (recorder, collection) in zip(lasting, stress.collections) {
       try recorder.check(against: collection)
-      Reach.note(recorder)
+      Coverage.note(recorder)
       recorder.dispose()
     }
     for (container, mirror) in zip(stress.containers, mirrors) {

@@ -42,7 +42,7 @@ import Testing
       expected: { _ in
         try JSONDecoder().decode([Row].self, from: Data(contentsOf: URL(fileURLWithPath: path)))
       },
-      spoil: { _ in try directory.move("rows.json", to: "away.json") },
+      damage: { _ in try directory.move("rows.json", to: "away.json") },
       repair: { _ in try directory.move("away.json", to: "rows.json") })
   }
 
@@ -82,7 +82,7 @@ import Testing
         try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
           .compactMap { try? JSONDecoder().decode(Row.self, from: Data($0.utf8)) }
       },
-      spoil: { _ in try directory.move("rows.jsonl", to: "away.jsonl") },
+      damage: { _ in try directory.move("rows.jsonl", to: "away.jsonl") },
       repair: { _ in try directory.move("away.jsonl", to: "rows.jsonl") })
   }
 }

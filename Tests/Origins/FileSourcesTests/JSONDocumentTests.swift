@@ -49,13 +49,13 @@ import Testing
         switch Int.random(in: 0..<3, using: &random) {
         case 0 where index < texts.count:
           texts.remove(at: index)
-          Reach.note("removal")
+          Coverage.note("removal")
         case 1 where index < texts.count:
           texts[index] = value
-          Reach.note("replacement")
+          Coverage.note("replacement")
         case _ where texts.count < 40:
           texts.insert(value, at: index)
-          Reach.note("insertion")
+          Coverage.note("insertion")
         default: break
         }
       }
@@ -71,7 +71,7 @@ import Testing
           try #require(
             edit.text[span] == previous.bytes[previous.spans[origin]], "seed \(seed)")
         }
-        Reach.note("edit")
+        Coverage.note("edit")
         read += edit.origins.count { $0 < 0 }
         previous.apply(edit)
       }

@@ -39,7 +39,7 @@ import Testing
         if let change {
           let previous = elements
           elements = applying(change, to: previous)
-          Reach.note(change.changeset)
+          Coverage.note(change.changeset)
           // A text is never both deleted and inserted.
           let deleted = Set(change.changeset.deletions.map { previous[$0].description })
           try #require(

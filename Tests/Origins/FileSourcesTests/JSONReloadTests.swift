@@ -70,7 +70,7 @@ struct JSONReloadTests {
       let change = try await log.nextChange()
       try #require(Array(change.before) == old, "seed \(seed)")
       try #require(Array(change.after) == items, "seed \(seed)")
-      Reach.note(change.changeset)
+      Coverage.note(change.changeset)
       // The change contains exactly the differences.
       let expected = Changeset(from: old, to: items)
       try #require(

@@ -340,19 +340,19 @@ struct MalformedLinesTests {
         switch random.below(8) {
         case 0:
           text += value.prefix(random.below(value.count - 1) + 1) + "\n"
-          Reach.note("beginning of a line")
+          Coverage.note("beginning of a line")
         case 1:
           text += value.suffix(random.below(value.count - 1) + 1) + "\r\n"
-          Reach.note("end of a line")
+          Coverage.note("end of a line")
         case 2:
           text += "{\"no\":\(id)}\n"
-          Reach.note("line without a key")
+          Coverage.note("line without a key")
         case 3:
           text += " \n"
-          Reach.note("blank line")
+          Coverage.note("blank line")
         default:
           text += value + "\n"
-          Reach.note("line")
+          Coverage.note("line")
         }
       }
       // The last line of each append is malformed, so each append changes the status.

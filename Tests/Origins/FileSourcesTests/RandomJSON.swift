@@ -9,7 +9,7 @@ indirect enum RandomJSON {
 
   static func make(depth: Int, using random: inout SeededGenerator) -> RandomJSON {
     let kind = Int.random(in: 0..<(depth > 0 ? 6 : 4), using: &random)
-    Reach.note(["literal", "number", "string", "string", "array", "object"][kind])
+    Coverage.note(["literal", "number", "string", "string", "array", "object"][kind])
     switch kind {
     case 0: return .plain(["null", "true", "false"].randomElement(using: &random) ?? "null")
     case 1: return .plain(number(using: &random))

@@ -332,7 +332,7 @@ struct ChangeTriggerInstallationTests {
       sql: "SELECT item_id AS id, name FROM item ORDER BY item_id"
     ) { try $0.value("id", as: Int.self) }
     let explanation = try await source.explainQuery()
-    #expect(explanation.wakeup == .polling, "\(explanation)")
+    #expect(explanation.detection == .polling, "\(explanation)")
     #expect(explanation.reason.contains("another server"), "\(explanation)")
     try await restored.connection.installChangeTriggers(on: names)
     #expect(try await source.explainQuery().mode == .keyed)

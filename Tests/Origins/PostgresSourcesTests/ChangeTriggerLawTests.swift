@@ -25,9 +25,9 @@ struct ChangeTriggerLawTests {
       while run.step < Self.steps { try await run.takeStep() }
       print("\(run.step) steps, \(run.summary)")
       #expect(run.writes > Self.steps / 4)
-      Reach.note("refused", run.refused)
-      Reach.note("recorded", run.recorded)
-      Reach.note("not recorded", run.unrecorded)
+      Coverage.note("refused", run.refused)
+      Coverage.note("recorded", run.recorded)
+      Coverage.note("not recorded", run.unrecorded)
       try await run.remove()
     }
   }
@@ -208,13 +208,13 @@ struct ChangeTriggerLaw {
     if !random.oneIn(4) { _ = try await run("SELECT 1", writer) }
     writers[writer].isOpen = true
     writers[writer].isSerializable = level == "SERIALIZABLE"
-    Reach.note("transaction")
+    Coverage.note("transaction")
   }
 
   private mutating func end() async throws {
     guard let writer = writers.firstIndex(where: \.isOpen) else { return }
     if random.oneIn(3) {
-      Reach.note("prepared transaction")
+      Coverage.note("prepared transaction")
       names += 1
       let name = "law_\(names)"
       let answer = try await run("PREPARE TRANSACTION", writer, prepared: name)
@@ -258,7 +258,7 @@ struct ChangeTriggerLaw {
   /// Changes a table in both databases, while no transaction has written.
   private mutating func changeTables() async throws {
     guard !writers.contains(where: \.hasWritten) else { return }
-    Reach.note("table")
+    Coverage.note("table")
     names += 1
     switch random.below(16) {
     case 0:
@@ -309,7 +309,7 @@ struct ChangeTriggerLaw {
   /// Changes the objects of the change triggers.
   private mutating func changeObjects() async throws {
     guard !writers.contains(where: \.hasWritten) else { return }
-    Reach.note("object")
+    Coverage.note("object")
     names += 1
     let statement = random.pick(
       [

@@ -32,7 +32,7 @@ import Testing
     try await recorder.wait(for: try await rows(database))
     let explanation = try await source.explainQuery()
     #expect(explanation.mode == .keyed, "\(explanation)")
-    #expect(explanation.wakeup == .records)
+    #expect(explanation.detection == .records)
     #expect(source.status.diagnostics.isEmpty, "\(source.status)")
     for sql in [
       "UPDATE item SET title = 'row 150x' WHERE id = 7", "DELETE FROM item WHERE id = 8",

@@ -41,7 +41,7 @@ import Testing
       ("SELECT id, 'it''s $1' AS s FROM a -- a comment", ["a"]),
     ] {
       let found = try await explain(sql)
-      #expect(found.mode == .keyed && found.wakeup == .records, "\(sql): \(found)")
+      #expect(found.mode == .keyed && found.detection == .records, "\(sql): \(found)")
       #expect(found.relations == relations, "\(sql)")
     }
     #expect(
@@ -71,7 +71,7 @@ import Testing
       ("SELECT 1 AS n", "The query reads no table, so no change of a table affects it."),
     ] {
       let found = try await explain(sql)
-      #expect(found.mode == .refetch && found.wakeup == .records, "\(sql): \(found)")
+      #expect(found.mode == .refetch && found.detection == .records, "\(sql): \(found)")
       #expect(found.reason.contains(reason), "\(sql): \(found.reason)")
     }
     for (sql, reason) in [
@@ -81,7 +81,7 @@ import Testing
       ("SELECT oid FROM pg_class", "catalog"),
     ] {
       let found = try await explain(sql)
-      #expect(found.wakeup == .polling, "\(sql): \(found)")
+      #expect(found.detection == .polling, "\(sql): \(found)")
       #expect(found.reason.contains(reason), "\(sql): \(found.reason)")
     }
     // Nothing of the analysis remains.

@@ -155,7 +155,7 @@ struct KeyedRandomTests {
         #expect(recorder.record.violations.isEmpty)
       }
     }
-    for (_, recorder) in sources { Reach.note(recorder.operations) }
+    for (_, recorder) in sources { Coverage.note(recorder.operations) }
     let counts = sources.map(\.0.readCounts)
     print("reads: \(counts)")
     #expect(counts.allSatisfy { $0.keyed > $0.all })

@@ -62,7 +62,7 @@ import Testing
         }
       },
       expected: { _ in try await connection.query(sql) { try Item($0) } },
-      spoil: { _ in try await connection.execute("ALTER TABLE item RENAME TO hidden") },
+      damage: { _ in try await connection.execute("ALTER TABLE item RENAME TO hidden") },
       repair: { _ in try await connection.execute("ALTER TABLE hidden RENAME TO item") })
   }
 }

@@ -110,7 +110,7 @@ struct PostgresPoolerTests {
       }
       #expect(timeout.map { $0 == ["0"] } ?? true)
     }
-    Reach.note(recorder.operations)
+    Coverage.note(recorder.operations)
     if isRecorded { #expect(source.readCounts.keyed > source.readCounts.all) }
   }
 

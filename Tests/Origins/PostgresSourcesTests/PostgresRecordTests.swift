@@ -187,13 +187,13 @@ import Testing
       "INSERT INTO other VALUES (0); DELETE FROM item WHERE id = 20")
     try await recorder.wait(for: try await rows(database))
     try await observer.wait(for: [0])
-    let looks = source.readCounts.looks
+    let looks = source.readCounts.checks
     for id in 1...10 {
       try await database.connection.execute("INSERT INTO other VALUES ($1)", [id])
       try await observer.wait { $0.contents.count == id + 1 }
     }
     // The first looks of the monitor may lead to some more.
-    #expect(source.readCounts.looks < looks + 5)
+    #expect(source.readCounts.checks < looks + 5)
   }
 
   /// A table without a primary key has records without keys. They must not lead to the conclusion that keys can be recorded.
@@ -330,7 +330,7 @@ import Testing
       try await recorder.wait(for: try await rows())
     }
     let explanation = try await source.explainQuery()
-    #expect(explanation.mode == .refetch && explanation.wakeup == .records)
+    #expect(explanation.mode == .refetch && explanation.detection == .records)
     #expect(explanation.reason.contains("do not record its present primary key"), "\(explanation)")
     #expect(source.status.diagnostics.contains { $0.code == "not-keyed" })
     let results = try await database.connection.installChangeTriggers(on: ["item"])

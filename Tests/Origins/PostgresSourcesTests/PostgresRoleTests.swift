@@ -62,7 +62,7 @@ import Testing
     try await database.connection.installChangeTriggers(on: ["item"])
     let source = try await follow(pool, database)
     let explanation = try await source.explainQuery()
-    #expect(explanation.mode == .refetch && explanation.wakeup == .polling)
+    #expect(explanation.mode == .refetch && explanation.detection == .polling)
     #expect(explanation.reason.contains("This role may not read"), "\(explanation)")
   }
 
@@ -94,7 +94,7 @@ import Testing
     try await database.connection.installChangeTriggers(on: ["item"], readers: [role])
     let source = try await follow(pool, database)
     let explanation = try await source.explainQuery()
-    #expect(explanation.wakeup == .polling)
+    #expect(explanation.detection == .polling)
     #expect(explanation.suggestion?.contains("Grant TEMPORARY") == true, "\(explanation)")
     #expect(explanation.relations == ["public.item"])
   }
@@ -109,7 +109,7 @@ import Testing
       intervals: PostgresIntervals(polling: .milliseconds(20), safety: .seconds(3600)))
     let source = try await follow(pool, database)
     let explanation = try await source.explainQuery()
-    #expect(explanation.wakeup == .polling)
+    #expect(explanation.detection == .polling)
     #expect(explanation.reason.contains("standby"), "\(explanation)")
     // After the promotion, the records begin anew.
     try standby.promote()

@@ -47,9 +47,9 @@ final class PostgresStressDatabase: StressDatabase, @unchecked Sendable {
     initialStatements = schema.statements
     database = try await TestDatabase()
     for statement in schema.statements { try await database.connection.execute(statement) }
-    if hints == .triggers || hints == .wakeup {
+    if hints == .triggers || hints == .detection {
       try await database.connection.installChangeTriggers(
-        on: ["m", "p", "part", "w"], wakesReaders: hints == .wakeup)
+        on: ["m", "p", "part", "w"], wakesReaders: hints == .detection)
     }
     let connectionString = database.connectionString
     func connect() async throws -> PostgresConnection {
@@ -71,7 +71,7 @@ final class PostgresStressDatabase: StressDatabase, @unchecked Sendable {
     let rare = Duration.seconds(100_000)
     return try database.makePool(
       polling: hints == .none ? rare : .milliseconds(2), safety: rare,
-      looking: hints == .triggers ? .milliseconds(2) : rare, listens: hints == .wakeup)
+      looking: hints == .triggers ? .milliseconds(2) : rare, listens: hints == .detection)
   }
 
   var description: String { "\(hints): " + initialStatements.joined(separator: ";\n") }
@@ -172,7 +172,7 @@ final class PostgresStressDatabase: StressDatabase, @unchecked Sendable {
       if statement.hasSuffix("RENAME TO away") { await refresh() }
     }
     // Triggers do not report changes of the schema. The safety poll would.
-    if hints == .triggers || hints == .wakeup { await refresh() }
+    if hints == .triggers || hints == .detection { await refresh() }
     return true
   }
 

@@ -16,7 +16,7 @@ import Testing
     }
 
   /// The cases that all seeds reach together. A single seed need not reach them.
-  private static let cases = seeds.count > 1 ? Reach.Cases.changes : Reach.Cases([])
+  private static let cases = seeds.count > 1 ? Coverage.Cases.changes : Coverage.Cases([])
 
   private static let steps = TestRun.isLong ? 10_000 : 150
 
@@ -42,7 +42,7 @@ import Testing
     _ = try await run(seed: seed, .polling)
   }
 
-  @Test(.reaches(cases), arguments: [PostgresStressDatabase.Hints.triggers, .wakeup])
+  @Test(.reaches(cases), arguments: [PostgresStressDatabase.Hints.triggers, .detection])
   func `with change triggers, the result equals a fresh query`(
     hints: PostgresStressDatabase.Hints
   ) async throws {

@@ -10,7 +10,7 @@ final class FaultProxy: RemoteTransport {
   enum Fault: CaseIterable {
     case cut, parts, delay, duplicate, exchange, drop, none
 
-    static let cases = Reach.Cases(allCases.map { "\($0)" })
+    static let cases = Coverage.Cases(allCases.map { "\($0)" })
   }
 
   struct Down: Error, CustomStringConvertible { let description = "the proxy is down" }
@@ -18,7 +18,7 @@ final class FaultProxy: RemoteTransport {
   private let feed: @Sendable () -> Feed
   private let random: Shared<SeededGenerator>
   /// The counter of the test, because connections are made in tasks of their own.
-  private let reach = Reach.current
+  private let coverage = Coverage.current
   private let faults: [Fault]
   private let sparesEveryThird: Bool
   /// A Boolean value that indicates whether connections are refused.
@@ -61,7 +61,7 @@ final class FaultProxy: RemoteTransport {
     let (parts, continuation) = AsyncThrowingStream.makeStream(of: [UInt8].self)
     let lines = feed().lines(since: token, aliveEvery: .milliseconds(10))
     let isSpared = sparesEveryThird && number % 3 == 0
-    let task = Task { [random, reach, faults, isSpared] in
+    let task = Task { [random, coverage, faults, isSpared] in
       var isSpared = isSpared
       var held: [UInt8]?
       for await line in lines {
@@ -69,7 +69,7 @@ final class FaultProxy: RemoteTransport {
           (faults[random.below(faults.count)], random.below(line.bytes.count))
         }
         defer { isSpared = false }
-        reach?.note("\(isSpared ? .none : fault)")
+        coverage?.note("\(isSpared ? .none : fault)")
         switch isSpared ? .none : fault {
         case .none: continuation.yield(line.bytes)
         case .parts:

@@ -248,9 +248,9 @@ import Testing
             || kinds.first == #"{"event":"alive",""#,
           "seed \(seed), point \(index): \(kinds)")
         #expect(subscriber.lines.count <= 2, "seed \(seed), point \(index): \(kinds)")
-        Reach.note(kinds.first?.contains("initial") == true ? "initial" : "alive")
+        Coverage.note(kinds.first?.contains("initial") == true ? "initial" : "alive")
       }
-      Reach.note(edits)
+      Coverage.note(edits)
     }
   }
 

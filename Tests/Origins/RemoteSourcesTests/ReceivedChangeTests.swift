@@ -31,7 +31,7 @@ import Testing
   ) throws {
     var editor = RandomEditor<Item>(seed: seed, repeats: seed % 2 == 0)
     let sent = ArrayDataSource<Item>([])
-    let received = SourceFeed<Value>(of: LiveCollection<Value>.self)
+    let received = SourceWriter<Value>(of: LiveCollection<Value>.self)
     let observer = RecordingObserver(received.collection)
     let observation = sent.observe { event in
       guard case .change(let change) = event else { return }
@@ -47,11 +47,11 @@ import Testing
       #expect(received.collection.snapshot.map(\.item) == Array(sent.snapshot))
     }
     try observer.check()
-    Reach.note(observer)
+    Coverage.note(observer)
   }
 
   @Test func `an update that changes the identity stays an update`() {
-    let received = SourceFeed<Value>(of: LiveCollection<Value>.self)
+    let received = SourceWriter<Value>(of: LiveCollection<Value>.self)
     received.publish(.whole([Value(item: Item(1)), Value(item: Item(2))]))
     let observer = RecordingObserver(received.collection)
     received.publish(
@@ -64,7 +64,7 @@ import Testing
 
   @Test func `an update in a long list does not compare all elements`() {
     let items = (0..<20_000).map { Value(item: Item($0)) }
-    let received = SourceFeed<Value>(of: LiveCollection<Value>.self)
+    let received = SourceWriter<Value>(of: LiveCollection<Value>.self)
     received.publish(.whole(items))
     Value.comparisons.value = 0
     for offset in stride(from: 0, to: 20_000, by: 1_000) {

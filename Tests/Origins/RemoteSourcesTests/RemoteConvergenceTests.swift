@@ -89,7 +89,7 @@ import Testing
         #expect(found != nil, "seed \(seed): \(Array(event.snapshot))")
         next = found ?? next
       }
-      Reach.note(client.operations)
+      Coverage.note(client.operations)
     }
     observation.dispose()
   }
@@ -144,6 +144,6 @@ import Testing
       #expect(!event.snapshot.contains { $0.n.isMultiple(of: 5) })
       #expect(states.value.contains(Array(event.snapshot)))
     }
-    Reach.note(recorder.operations)
+    Coverage.note(recorder.operations)
   }
 }

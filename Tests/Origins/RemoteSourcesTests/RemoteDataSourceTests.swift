@@ -127,7 +127,7 @@ import Testing
       #expect(found != nil, "seed \(seed): \(contents)")
       next = found ?? next
     }
-    Reach.note(recorder.operations)
+    Coverage.note(recorder.operations)
   }
 
   @Test func `a remote source keeps the event contract over a bad connection`() async throws {
@@ -150,7 +150,7 @@ import Testing
         editor.modify { $0 = new }
       },
       expected: { _ in Array(source.snapshot) },
-      spoil: { _ in
+      damage: { _ in
         isDown.modify { $0 = true }
         for proxy in proxies.value { proxy.breakDown() }
       },

@@ -29,7 +29,7 @@ import Testing
       expected: { _ in
         try writer.query(sql).map { Item(id: try $0.value("id"), name: try $0.value("name")) }
       },
-      spoil: { _ in try helper.run("ALTER TABLE place RENAME TO away") },
+      damage: { _ in try helper.run("ALTER TABLE place RENAME TO away") },
       repair: { _ in try helper.run("ALTER TABLE away RENAME TO place") })
   }
 }

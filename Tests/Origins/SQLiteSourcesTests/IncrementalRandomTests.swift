@@ -78,7 +78,7 @@ import Testing
       do {
         try writer.executeScript(sql)
       } catch {
-        Reach.note("refused write")
+        Coverage.note("refused write")
         if (try? writer.execute("ROLLBACK")) == nil {}
       }
       if Int.random(in: 0..<4, using: &generator) == 0 { continue }

@@ -52,7 +52,7 @@ final class LiveQueryHarness {
   /// - Returns: The error, if the update failed.
   @discardableResult
   func run(including changes: UnreadChanges.Extent) -> SQLiteError? {
-    let change: SourceFeed<Record>.Contents
+    let change: SourceWriter<Record>.Contents
     do throws(LiveQueryError<SQLiteError>) {
       change = try query.update(including: changes, client: nil) {
         contents.collection.snapshot
@@ -64,7 +64,7 @@ final class LiveQueryHarness {
     case .same, .appended: return nil
     case .whole(let elements): contents.publish(elements, status: .loaded)
     case .changed(let changeset, let inserted, let updated):
-      Reach.note(changeset)
+      Coverage.note(changeset)
       let old = contents.collection.snapshot
       contents.edit { $0.apply(changeset, inserted: inserted, updated: updated) }
       // With unique identities, the change has the fewest possible moves and only true updates.

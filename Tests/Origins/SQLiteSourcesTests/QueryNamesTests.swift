@@ -135,7 +135,7 @@ import Testing
         try connection.executeScript(RandomQuery.write(names, &random))
       }
       if harness.isIncremental { incremental += 1 } else { refetched += 1 }
-      Reach.note(harness.isIncremental ? "incremental" : "refetched")
+      Coverage.note(harness.isIncremental ? "incremental" : "refetched")
     }
     // Both ways are tested.
     #expect(

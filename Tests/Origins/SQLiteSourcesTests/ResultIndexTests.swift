@@ -26,11 +26,11 @@ import Testing
         if Int.random(in: 0..<10, using: &generator) < 5 {
           model.insert(number, at: place)
           chunks.insert(number, at: position)
-          Reach.note("insertion")
+          Coverage.note("insertion")
         } else if place < model.count {
           model.remove(at: place)
           chunks.remove(at: position)
-          Reach.note("removal")
+          Coverage.note("removal")
         }
         #expect(chunks.count == model.count && chunks.last == model.last, "seed \(seed)")
       }

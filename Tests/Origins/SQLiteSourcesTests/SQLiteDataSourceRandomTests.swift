@@ -46,7 +46,7 @@ import Testing
     }
     for recorder in recorders {
       #expect(recorder.record.violations.isEmpty, "seed \(seed)")
-      Reach.note(recorder.operations)
+      Coverage.note(recorder.operations)
     }
   }
 

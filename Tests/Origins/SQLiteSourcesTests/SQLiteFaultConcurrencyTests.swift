@@ -180,7 +180,7 @@ struct SQLiteFaultConcurrencyTests {
       #expect(outcome == .swapped || outcome == .unchanged, "seed \(seed)")
       try await shown.wait(forContents: fresh)
       try await elsewhere.wait(forContents: fresh)
-      Reach.note(recorder)
+      Coverage.note(recorder)
     }
     await container.flush()
     try shown.check(against: container)

@@ -76,7 +76,7 @@ import Testing
     }
     for (source, observer, _) in sources {
       try observer.check(against: source)
-      Reach.note(observer)
+      Coverage.note(observer)
     }
   }
 

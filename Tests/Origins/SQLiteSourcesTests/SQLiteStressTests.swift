@@ -17,7 +17,7 @@ import Testing
     }
 
   /// The cases that all seeds reach together. A single seed need not reach them.
-  private static let cases = seeds.count > 1 ? Reach.Cases.changes : Reach.Cases([])
+  private static let cases = seeds.count > 1 ? Coverage.Cases.changes : Coverage.Cases([])
 
   private func run(seed: UInt64, tracking: ChangeTracking, steps: Int) async throws {
     let run = StressRun(seed: seed, patience: .zero) { random in

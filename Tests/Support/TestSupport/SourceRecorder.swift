@@ -57,7 +57,7 @@ package final class SourceRecorder<Element: Differentiable & Equatable & Sendabl
   }
 
   /// The numbers of the operations of all changes so far.
-  package var operations: Reach.Operations { observer.operations }
+  package var operations: Coverage.Operations { observer.operations }
 
   /// Ends the observation.
   package func dispose() {

@@ -159,7 +159,7 @@ package final class StressRun<Database: StressDatabase> {
       if !isKnown { forgetHistories() }
       if random.oneIn(40) {
         let index = random.below(sources.count)
-        Reach.note(sources[index].observer)
+        Coverage.note(sources[index].observer)
         sources[index] = try await observe(database)
       }
       // Sometimes more is written before the comparison.
@@ -173,7 +173,7 @@ package final class StressRun<Database: StressDatabase> {
       try await compare(index, database)
       let live = sources[index]
       try await noting(database, live.query) { try live.observer.check(against: live.source) }
-      Reach.note(live.observer)
+      Coverage.note(live.observer)
     }
   }
 

@@ -12,7 +12,7 @@ package struct Reaching: TestTrait, TestScoping {
   private static let least =
     ProcessInfo.processInfo.environment["SWAPPABLE_REACH"].flatMap { Int($0) } ?? 1
 
-  fileprivate let cases: [Reach.Cases]
+  fileprivate let cases: [Coverage.Cases]
 
   package func scopeProvider(for test: Test, testCase: Test.Case?) -> Reaching? {
     testCase == nil ? self : nil
@@ -21,13 +21,13 @@ package struct Reaching: TestTrait, TestScoping {
   package func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    let reach = Reach(cases)
-    try await Reach.$current.withValue(reach) { try await function() }
-    try reach.check(least: Self.least)
+    let coverage = Coverage(cases)
+    try await Coverage.$current.withValue(coverage) { try await function() }
+    try coverage.check(least: Self.least)
   }
 }
 
 extension Trait where Self == Reaching {
   /// Declares the cases that a random test must reach.
-  package static func reaches(_ cases: Reach.Cases...) -> Self { Reaching(cases: cases) }
+  package static func reaches(_ cases: Coverage.Cases...) -> Self { Reaching(cases: cases) }
 }

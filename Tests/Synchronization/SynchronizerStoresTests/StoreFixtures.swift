@@ -41,7 +41,7 @@ struct StateValue: Hashable, Sendable {
 /// A generator of random states, including ones that sessions never make.
 struct StateGenerator {
   /// The kinds of edits of a list, and the steps from one state to the next.
-  static let cases = Reach.Cases([
+  static let cases = Coverage.Cases([
     "insertion", "removal", "text", "move", "edit of the client", "push", "end of a push",
     "abandoned push", "edit of the push", "other state", "edit of the shadow",
   ])
@@ -72,16 +72,16 @@ struct StateGenerator {
     for _ in 0..<times {
       switch random.below(4) {
       case 0:
-        Reach.note("insertion")
+        Coverage.note("insertion")
         notes.insert(note(), at: random.below(notes.count + 1))
       case 1 where !notes.isEmpty:
-        Reach.note("removal")
+        Coverage.note("removal")
         notes.remove(at: random.below(notes.count))
       case 2 where !notes.isEmpty:
-        Reach.note("text")
+        Coverage.note("text")
         notes[random.below(notes.count)].text = Self.texts[random.below(Self.texts.count)]
       case 3 where !notes.isEmpty:
-        Reach.note("move")
+        Coverage.note("move")
         let note = notes.remove(at: random.below(notes.count))
         notes.insert(note, at: random.below(notes.count + 1))
       default: break
@@ -96,35 +96,35 @@ struct StateGenerator {
     let edits = random.below(4)
     switch random.below(6) {
     case 0:
-      Reach.note("edit of the client")
+      Coverage.note("edit of the client")
       state.client = Snapshot(edited(Array(state.client), times: edits))
     case 1:
-      Reach.note("push")
+      Coverage.note("push")
       let merged = edited(Array(state.shadow), times: edits)
       state.push = .init(
         id: "\(UInt64.random(in: 0 ... .max))", version: random.below(100), client: state.client,
         merged: random.oneIn(4) ? state.client : Snapshot(merged))
     case 2:
       if let push = state.push {
-        Reach.note("end of a push")
+        Coverage.note("end of a push")
         state.shadow = push.merged
         state.client = Snapshot(edited(Array(state.client), times: edits))
         state.push = nil
       }
       state.version = random.oneIn(5) ? nil : random.below(1000)
     case 3:
-      if state.push != nil { Reach.note("abandoned push") }
+      if state.push != nil { Coverage.note("abandoned push") }
       state.push = nil
     case 4:
-      if state.push != nil { Reach.note("edit of the push") }
+      if state.push != nil { Coverage.note("edit of the push") }
       state.client = state.shadow
       state.push?.merged = Snapshot(edited(Array(state.shadow), times: edits))
     default:
       if random.oneIn(6) {
-        Reach.note("other state")
+        Coverage.note("other state")
         state = NoteState(client: Snapshot(list(random.below(12))), shadow: Snapshot())
       } else {
-        Reach.note("edit of the shadow")
+        Coverage.note("edit of the shadow")
         state.shadow = Snapshot(edited(Array(state.shadow), times: edits))
       }
     }

@@ -152,13 +152,13 @@ private struct MortalStore: SynchronizationStore {
           session.client.append(Note(id: round * 10 + (name == "one" ? 1 : 2), text: name))
           if random.oneIn(2), !session.client.snapshot.isEmpty {
             session.client.remove(at: random.below(session.client.snapshot.count))
-            Reach.note("removal")
+            Coverage.note("removal")
           }
           try await session.save()
           try await session.synchronize()
-          Reach.note("complete session")
+          Coverage.note("complete session")
         } catch {
-          Reach.note("interruption")
+          Coverage.note("interruption")
         }
       }
     }

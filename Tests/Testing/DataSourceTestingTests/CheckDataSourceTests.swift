@@ -56,7 +56,7 @@ import Testing
       makeSource: { Faulty(.none) },
       mutate: { source, random in source.write(random.below(9)) },
       expected: { $0.truth.withLock { $0 } },
-      spoil: { $0.spoil() }, repair: { $0.repair() })
+      damage: { $0.damage() }, repair: { $0.repair() })
   }
 
   // MARK: What does not
@@ -77,7 +77,7 @@ import Testing
           source.loadIfIdle()
           return source.truth.withLock { $0 }
         },
-        spoil: { $0.spoil() }, repair: { $0.repair() })
+        damage: { $0.damage() }, repair: { $0.repair() })
       return nil
     } catch {
       return (error as? ContractError)?.rule
@@ -189,7 +189,7 @@ private final class Faulty: DataSource {
     if fault != .missesChanges { publish() }
   }
 
-  func spoil() {
+  func damage() {
     switch fault {
     case .hidesFailure: break
     case .emptiesItself: contents.publish([], status: .failed(error))

@@ -12,7 +12,7 @@ import Testing
     var editor = RandomEditor<TestElement>(seed: seed, kinds: kinds)
     for _ in 0..<100 { try editor.step(source) }
     try recorder.check(against: source)
-    Reach.note(recorder)
+    Coverage.note(recorder)
     return recorder.changes.map(\.changeset)
   }
 

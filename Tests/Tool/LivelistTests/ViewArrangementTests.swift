@@ -123,13 +123,13 @@ import Testing
       let lines = Self.lines(expected, groupedBy: "size")
       #expect(grouped.lines.snapshot.map(Self.text) == lines, "seed \(seed)")
     }
-    Reach.note(changes)
+    Coverage.note(changes)
     observation.dispose()
   }
 
   @Test func `rows have the same numbers as in a list without headers`() throws {
     let rows = try (0..<20).map { number in
-      ViewRow(
+      ViewElement(
         try JSONElement(
           members: [("id", .integer(number)), ("kind", .integer(number / 7))], key: "id"))
     }

@@ -19,7 +19,7 @@ import Testing
 
   private func detail(_ json: String) throws -> ViewDetail {
     let element = try JSONElement(parsing: json)
-    let line = ViewLine.element(ViewRow(element))
+    let line = ViewLine.element(ViewElement(element))
     return ViewDetail(element, in: line.differenceIdentifier)
   }
 

@@ -43,7 +43,7 @@ import Testing
       #expect(screen.view.cells == shown.map(\.elements))
       #expect(screen.view.headings.map(\.model) == shown.map(\.model))
     }
-    Reach.note(edits)
+    Coverage.note(edits)
     binding.dispose()
   }
 

@@ -182,9 +182,9 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
         let index = editor.random.below(proposals.count)
         let proposal = proposals[index]
         let isInterrupted = editor.random.oneIn(5)
-        Reach.note(SectionedChangeset(from: list.sections, to: proposal.sections))
-        if index < proposals.count - 1 { Reach.note("outdated") }
-        if isInterrupted { Reach.note("interrupted") }
+        Coverage.note(SectionedChangeset(from: list.sections, to: proposal.sections))
+        if index < proposals.count - 1 { Coverage.note("outdated") }
+        if isInterrupted { Coverage.note("interrupted") }
         list.commit(proposal, to: view, interrupt: { _ in isInterrupted })
         try view.check()
         #expect(list.sections == proposal.sections, "seed \(seed)")

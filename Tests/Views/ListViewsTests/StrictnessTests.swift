@@ -70,7 +70,7 @@ import Testing
       var edits = SectionEdits(seed: seed)
       let old = edits.sections()
       let new = edits.edited(old)
-      Reach.note(SectionedChangeset(from: old, to: new))
+      Coverage.note(SectionedChangeset(from: old, to: new))
       if let violation = violation(from: old, to: new) {
         Issue.record("seed \(seed): \(violation.prefix(2_000))")
         return
@@ -86,7 +86,7 @@ import Testing
     func counting(_ sections: [TestSection]) -> [CountingSection] {
       sections.map { CountingSection(id: $0.model.id, elements: $0.elements) }
     }
-    Reach.note(SectionedChangeset(from: counting(old), to: counting(new)))
+    Coverage.note(SectionedChangeset(from: counting(old), to: counting(new)))
     #expect(violation(from: counting(old), to: counting(new)) == nil, "seed \(seed)")
   }
 }

@@ -14,7 +14,7 @@ import Testing
     var lines: [TerminalLine] = []
     let isMixed: Bool
 
-    static let edits = Reach.Cases([
+    static let edits = Coverage.Cases([
       "insertion", "removal", "move", "new line", "new style", "blank line", "character", "size",
     ])
 
@@ -58,30 +58,30 @@ import Testing
         let count = min(Int.random(in: 1...3, using: &random), lines.count - place)
         switch Int.random(in: 0..<7, using: &random) {
         case 0:
-          Reach.note("insertion")
+          Coverage.note("insertion")
           lines.insert(line(), at: place)
         case 1 where lines.count > 4:
-          Reach.note("removal")
+          Coverage.note("removal")
           lines.removeSubrange(place..<(place + count))
         case 1: break
         case 2:
-          Reach.note("move")
+          Coverage.note("move")
           let moved = lines[place..<(place + count)]
           lines.removeSubrange(place..<(place + count))
           lines.insert(contentsOf: moved, at: Int.random(in: 0...lines.count, using: &random))
         case 3:
-          Reach.note("new line")
+          Coverage.note("new line")
           lines[place] = line()
         case 4:
-          Reach.note("new style")
+          Coverage.note("new style")
           lines[place] = lines[place].restyled { [style = style()] _ in style }
         case 5:
-          Reach.note("blank line")
+          Coverage.note("blank line")
           lines[place] = TerminalLine()
         default:
           var text = Array(lines[place].text)
           guard !text.isEmpty else { break }
-          Reach.note("character")
+          Coverage.note("character")
           text[Int.random(in: text.indices, using: &random)] = "x"
           lines[place] = TerminalLine(String(text), lines[place].spans[0].style)
         }
@@ -91,7 +91,7 @@ import Testing
       size = TerminalSize(
         rows: Int.random(in: 1...15, using: &random),
         columns: Int.random(in: 1...40, using: &random))
-      if size != old { Reach.note("size") }
+      if size != old { Coverage.note("size") }
       return size != old
     }
 
@@ -133,9 +133,9 @@ import Testing
         #expect(writer.bytes(for: frame).isEmpty, "seed \(seed), step \(step)")
         if screen.edit() {
           model.resize(rows: screen.size.rows, columns: screen.size.columns)
-          model.spoil()
+          model.damage()
         } else if step % 17 == 16 {
-          model.spoil()
+          model.damage()
           writer.forget()
         }
       }

@@ -42,7 +42,7 @@ print("to a copy:", await container.swap(to: copy).outcome)
 
 // Until the new source is loaded, the container continues to follow the old one.
 final class Download: DataSource {
-  private let feed = SourceFeed(of: Download.self, status: .loading)
+  private let feed = SourceWriter(of: Download.self, status: .loading)
   nonisolated var collection: LiveCollection<Track> { feed.collection }
   nonisolated func finish(_ tracks: [Track]) { feed.publish(.whole(tracks)) }
   nonisolated func fail(_ error: SourceError) { feed.show(.failed(error)) }

@@ -45,13 +45,13 @@ extension Changeset {
       return updates.firstIndex { $0.from != $0.to }.map { ($0, updates[$0].to) }
     }
     if updates.isEmpty { return nil }
-    var stretches = StretchList(self).stretches[...]
+    var segments = SegmentList(self).segments[...]
     for (position, update) in updates.enumerated() {
-      while let stretch = stretches.first, stretch.new + stretch.count <= update.to {
-        stretches.removeFirst()
+      while let segment = segments.first, segment.new + segment.count <= update.to {
+        segments.removeFirst()
       }
-      guard let stretch = stretches.first, stretch.new <= update.to else { continue }
-      let origin = stretch.old + update.to - stretch.new
+      guard let segment = segments.first, segment.new <= update.to else { continue }
+      let origin = segment.old + update.to - segment.new
       if origin != update.from { return (position, origin) }
     }
     return nil

@@ -1,7 +1,7 @@
 extension Changeset {
   /// Creates a changeset from a known pairing of old and new offsets.
   ///
-  /// Moves are the kept elements outside a longest increasing subsequence. If only few stretches
+  /// Moves are the kept elements outside a longest increasing subsequence. If only few segments
   /// are out of order and several choices of moves are minimal, updated elements are moved rather
   /// than others, and then elements whose offsets differ.
   ///
@@ -12,7 +12,7 @@ extension Changeset {
   ///   - isUpdated: A closure that indicates whether the content of a kept element differs. It is
   ///     called once for each kept element, by ascending new offset.
   /// - Complexity: O(*n*) if the kept elements are in order, with memory only for the changes.
-  ///   Otherwise O(*n* + *k* log *k*), where *k* is the number of stretches of consecutive
+  ///   Otherwise O(*n* + *k* log *k*), where *k* is the number of segments of consecutive
   ///   elements.
   @inlinable
   package init(
@@ -61,9 +61,9 @@ extension Changeset {
   @usableFromInline
   package func origins(oldCount: Int) -> [Int] {
     var origins = Array(repeating: -1, count: oldCount + countChange)
-    for stretch in StretchList(self).stretches {
-      for offset in 0..<min(stretch.count, origins.count - stretch.new) {
-        origins[stretch.new + offset] = stretch.old + offset
+    for segment in SegmentList(self).segments {
+      for offset in 0..<min(segment.count, origins.count - segment.new) {
+        origins[segment.new + offset] = segment.old + offset
       }
     }
     return origins

@@ -229,17 +229,17 @@ extension Changeset {
     var result: [Element] = []
     result.reserveCapacity(max(0, old.count + countChange))
     var insertion = 0
-    for stretch in StretchList(self).stretches {
-      while insertion < insertions.count, insertions[insertion] < stretch.new {
+    for segment in SegmentList(self).segments {
+      while insertion < insertions.count, insertions[insertion] < segment.new {
         result.append(inserted[insertion])
         insertion += 1
       }
-      let end = Swift.min(stretch.old + stretch.count, old.count)
-      checkFit(result.count == stretch.new && stretch.old <= end)
-      if end - stretch.old < 8 {
-        for offset in stretch.old..<end { result.append(old[offset]) }
+      let end = Swift.min(segment.old + segment.count, old.count)
+      checkFit(result.count == segment.new && segment.old <= end)
+      if end - segment.old < 8 {
+        for offset in segment.old..<end { result.append(old[offset]) }
       } else {
-        result.append(contentsOf: old[stretch.old..<end])
+        result.append(contentsOf: old[segment.old..<end])
       }
     }
     checkFit(result.count == old.count + countChange)

@@ -71,7 +71,7 @@ package struct EditRecord: Sendable {
   private struct Combination: Sendable {
     /// The combination of all edits before the edits in `recent`.
     private var earlier = BinaryCounter<OffsetMap>()
-    private var recent = StretchList.untouched
+    private var recent = SegmentList.untouched
 
     mutating func add(_ changeset: Changeset) {
       guard let edit = Edit(changeset) else {
@@ -80,11 +80,11 @@ package struct EditRecord: Sendable {
         return
       }
       recent.apply(edit)
-      // Each edit shifts all recent stretches behind it.
+      // Each edit shifts all recent segments behind it.
       if recent.count > 128 { settle() }
     }
 
-    var footprint: Int { recent.count + earlier.values.reduce(0) { $0 + $1.stretchCount } }
+    var footprint: Int { recent.count + earlier.values.reduce(0) { $0 + $1.segmentCount } }
 
     private mutating func settle() {
       guard !recent.isUntouched else { return }
@@ -136,11 +136,11 @@ extension EditRecord {
   }
 }
 
-extension StretchList {
+extension SegmentList {
   /// The map of two equal versions.
-  static let untouched = StretchList([Stretch(old: 0, new: 0, count: Stretch.endless)])
+  static let untouched = SegmentList([Segment(old: 0, new: 0, count: Segment.endless)])
 
-  var isUntouched: Bool { count == 1 && stretches[0].old == 0 && stretches[0].new == 0 }
+  var isUntouched: Bool { count == 1 && segments[0].old == 0 && segments[0].new == 0 }
 
   /// Applies an edit to the new version.
   ///
@@ -151,59 +151,59 @@ extension StretchList {
       shift(from: split(at: range.lowerBound), by: range.count)
     case .removal(let range):
       let first = split(at: range.lowerBound)
-      stretches.removeSubrange(first..<split(at: range.upperBound))
+      segments.removeSubrange(first..<split(at: range.upperBound))
       shift(from: first, by: -range.count)
       merge(at: first)
     case .update(let offset):
-      let stretch = stretches[position(of: offset)]
+      let segment = segments[position(of: offset)]
       // An inserted element stays an insertion.
-      if offset < stretch.new || stretch.isUpdated { return }
+      if offset < segment.new || segment.isUpdated { return }
       let index = split(at: offset)
       _ = split(at: offset + 1)
-      stretches[index].isUpdated = true
+      segments[index].isUpdated = true
       merge(at: index + 1)
       merge(at: index)
     case .move(let source, let destination):
-      let stretch = stretches[position(of: source)]
+      let segment = segments[position(of: source)]
       apply(.removal(source..<source + 1))
       apply(.insertion(destination..<destination + 1))
-      if source < stretch.new { return }
+      if source < segment.new { return }
       let index = split(at: destination)
-      let moved = Stretch(
-        old: stretch.old + source - stretch.new, new: destination, count: 1, isMoved: true,
-        isUpdated: stretch.isUpdated)
-      stretches.insert(moved, at: index)
+      let moved = Segment(
+        old: segment.old + source - segment.new, new: destination, count: 1, isMoved: true,
+        isUpdated: segment.isUpdated)
+      segments.insert(moved, at: index)
       merge(at: index + 1)
       merge(at: index)
     }
   }
 
-  /// Returns the position of the first stretch that ends after an offset.
+  /// Returns the position of the first segment that ends after an offset.
   private func position(of offset: Int) -> Int {
-    stretches.partitioningIndex { $0.new + $0.count > offset }
+    segments.partitioningIndex { $0.new + $0.count > offset }
   }
 
-  /// Splits a stretch if necessary, to make no stretch contain elements on both sides of an offset.
+  /// Splits a segment if necessary, to make no segment contain elements on both sides of an offset.
   ///
-  /// - Returns: The position of the first stretch behind the offset.
+  /// - Returns: The position of the first segment behind the offset.
   private mutating func split(at offset: Int) -> Int {
     let index = position(of: offset)
-    let count = offset - stretches[index].new
+    let count = offset - segments[index].new
     if count <= 0 { return index }
-    stretches.insert(stretches[index].dropping(count), at: index + 1)
-    stretches[index].count = count
+    segments.insert(segments[index].dropping(count), at: index + 1)
+    segments[index].count = count
     return index + 1
   }
 
   private mutating func shift(from first: Int, by distance: Int) {
-    for position in first..<count { stretches[position].new += distance }
+    for position in first..<count { segments[position].new += distance }
   }
 
-  /// Joins a stretch with the previous one, if both are consecutive and of the same kind.
+  /// Joins a segment with the previous one, if both are consecutive and of the same kind.
   private mutating func merge(at index: Int) {
-    guard index > 0, index < count, stretches[index - 1].extend(by: stretches[index]) else {
+    guard index > 0, index < count, segments[index - 1].extend(by: segments[index]) else {
       return
     }
-    stretches.remove(at: index)
+    segments.remove(at: index)
   }
 }

@@ -2,14 +2,14 @@ import SwappablePrimitives
 
 /// A map from the offsets of the old version to the offsets of the new version.
 ///
-/// It consists of stretches of consecutive elements. Its size depends on the number of changes, not
-/// on the size of the collections. The last stretch is endless, because nothing changes behind the
+/// It consists of segments of consecutive elements. Its size depends on the number of changes, not
+/// on the size of the collections. The last segment is endless, because nothing changes behind the
 /// last change.
 @usableFromInline
 package struct OffsetMap: Sendable {
   /// Kept elements that are consecutive in both versions.
   @usableFromInline
-  struct Stretch: Sendable {
+  struct Segment: Sendable {
     /// The old offset of the first element.
     @usableFromInline var old: Int
     /// The new offset of the first element.
@@ -21,11 +21,11 @@ package struct OffsetMap: Sendable {
     var isMoved = false
     var isUpdated = false
 
-    /// The count of the endless stretch. It leaves room for the addition of an offset.
+    /// The count of the endless segment. It leaves room for the addition of an offset.
     static var endless: Int { 1 << (Int.bitWidth - 2) }
 
-    /// Returns the stretch without its first elements.
-    func dropping(_ count: Int) -> Stretch {
+    /// Returns the segment without its first elements.
+    func dropping(_ count: Int) -> Segment {
       var rest = self
       rest.old += count
       rest.new += count
@@ -33,8 +33,8 @@ package struct OffsetMap: Sendable {
       return rest
     }
 
-    /// Appends the following stretch to this one, if both are consecutive and of the same kind.
-    mutating func extend(by next: Stretch) -> Bool {
+    /// Appends the following segment to this one, if both are consecutive and of the same kind.
+    mutating func extend(by next: Segment) -> Bool {
       guard
         old + count == next.old, new + count == next.new, isUpdated == next.isUpdated,
         isMoved == next.isMoved
@@ -44,29 +44,29 @@ package struct OffsetMap: Sendable {
     }
   }
 
-  /// The stretches by ascending new offset. The last one is endless, and is also the last one by
+  /// The segments by ascending new offset. The last one is endless, and is also the last one by
   /// old offset.
-  let stretches: [Stretch]
+  let segments: [Segment]
 
-  /// The positions of the stretches by ascending old offset, or `nil` if all are in order.
+  /// The positions of the segments by ascending old offset, or `nil` if all are in order.
   let byOld: [Int]?
 
-  /// The number of stretches, which is at most twice the number of operations plus one.
-  package var stretchCount: Int { stretches.count }
+  /// The number of segments, which is at most twice the number of operations plus one.
+  package var segmentCount: Int { segments.count }
 
-  /// Creates a map from stretches by ascending new offset, of which the last one is endless.
+  /// Creates a map from segments by ascending new offset, of which the last one is endless.
   ///
   /// - Complexity: O(*k*) if all are in order, otherwise O(*k* log *k*).
-  init(_ stretches: [Stretch]) {
-    let isInOrder = zip(stretches, stretches.dropFirst()).allSatisfy { $0.old < $1.old }
+  init(_ segments: [Segment]) {
+    let isInOrder = zip(segments, segments.dropFirst()).allSatisfy { $0.old < $1.old }
     self.init(
-      stretches,
+      segments,
       byOld: isInOrder
-        ? nil : stretches.indices.sorted { stretches[$0].old < stretches[$1].old })
+        ? nil : segments.indices.sorted { segments[$0].old < segments[$1].old })
   }
 
-  init(_ stretches: [Stretch], byOld: [Int]?) {
-    self.stretches = stretches
+  init(_ segments: [Segment], byOld: [Int]?) {
+    self.segments = segments
     self.byOld = byOld
   }
 
@@ -74,25 +74,25 @@ package struct OffsetMap: Sendable {
   ///
   /// - Complexity: O(*k* log *k*) in the *k* offsets, or O(*k*) without moves.
   package init(_ change: Changeset) {
-    self.init(StretchList(change, markedBy: change.updates).finish())
+    self.init(SegmentList(change, markedBy: change.updates).finish())
   }
 }
 
 extension OffsetMap {
   /// The new offset of the element at an old offset, or `nil` if the element was deleted.
   ///
-  /// - Complexity: O(log *k*) for *k* stretches.
+  /// - Complexity: O(log *k*) for *k* segments.
   package subscript(old: Int) -> Int? {
-    let stretch = stretch(byOld: positionByOld(of: old))
-    return old < stretch.old ? nil : stretch.new + old - stretch.old
+    let segment = segment(byOld: positionByOld(of: old))
+    return old < segment.old ? nil : segment.new + old - segment.old
   }
 
   /// Returns the old offset of the element at a new offset, or `nil` if the element was inserted.
   ///
-  /// - Complexity: O(log *k*) for *k* stretches.
+  /// - Complexity: O(log *k*) for *k* segments.
   func origin(of new: Int) -> Int? {
-    let stretch = stretches[stretches.partitioningIndex { $0.new + $0.count > new }]
-    return new < stretch.new ? nil : stretch.old + new - stretch.new
+    let segment = segments[segments.partitioningIndex { $0.new + $0.count > new }]
+    return new < segment.new ? nil : segment.old + new - segment.new
   }
 
   /// Returns the new offset of the nearest kept element.
@@ -108,22 +108,22 @@ extension OffsetMap {
   package func nearest(to old: Int, count: Int) -> Int? {
     guard old < count else { return nil }
     let position = positionByOld(of: old)
-    let next = stretch(byOld: position)
+    let next = segment(byOld: position)
     if next.old <= old { return next.new + old - next.old }
     if next.old < count { return next.new }
     if position == 0 { return nil }
-    let previous = stretch(byOld: position - 1)
+    let previous = segment(byOld: position - 1)
     return previous.new + previous.count - 1
   }
 
-  /// Returns the stretch at a position by ascending old offset.
-  private func stretch(byOld position: Int) -> Stretch { stretches[byOld?[position] ?? position] }
+  /// Returns the segment at a position by ascending old offset.
+  private func segment(byOld position: Int) -> Segment { segments[byOld?[position] ?? position] }
 
-  /// Returns the position, by ascending old offset, of the first stretch that ends after an old offset.
+  /// Returns the position, by ascending old offset, of the first segment that ends after an old offset.
   private func positionByOld(of old: Int) -> Int {
-    stretches.indices.partitioningIndex { position in
-      let stretch = stretch(byOld: position)
-      return stretch.old + stretch.count > old
+    segments.indices.partitioningIndex { position in
+      let segment = segment(byOld: position)
+      return segment.old + segment.count > old
     }
   }
 }
@@ -133,25 +133,25 @@ extension OffsetMap {
   ///
   /// - Parameter movesOthers: A Boolean value that indicates whether elements that were never moved
   ///   can move, if fewer elements then move.
-  /// - Complexity: O(*k*) if all stretches are in order, otherwise O(*k* log *k*).
+  /// - Complexity: O(*k*) if all segments are in order, otherwise O(*k* log *k*).
   func changeset(movesOthers: Bool = true) -> Changeset {
     var insertions: [Int] = []
     var updates: [Changeset.Update] = []
     var new = 0
-    for stretch in stretches {
-      if stretch.new > new { insertions.append(contentsOf: new..<stretch.new) }
-      new = stretch.new + stretch.count
-      guard stretch.isUpdated else { continue }
-      for step in 0..<stretch.count {
-        updates.append(Changeset.Update(from: stretch.old + step, to: stretch.new + step))
+    for segment in segments {
+      if segment.new > new { insertions.append(contentsOf: new..<segment.new) }
+      new = segment.new + segment.count
+      guard segment.isUpdated else { continue }
+      for step in 0..<segment.count {
+        updates.append(Changeset.Update(from: segment.old + step, to: segment.new + step))
       }
     }
     var deletions: [Int] = []
     var old = 0
-    for position in stretches.indices {
-      let stretch = stretch(byOld: position)
-      if stretch.old > old { deletions.append(contentsOf: old..<stretch.old) }
-      old = stretch.old + stretch.count
+    for position in segments.indices {
+      let segment = segment(byOld: position)
+      if segment.old > old { deletions.append(contentsOf: old..<segment.old) }
+      old = segment.old + segment.count
     }
     return Changeset(
       uncheckedDeletions: deletions, insertions: insertions,
@@ -163,23 +163,23 @@ extension OffsetMap {
   /// Among several, it prefers the elements that have been moved, then updated elements, and then elements whose
   /// offsets differ.
   private func moves(ofOthers movesOthers: Bool) -> [Changeset.Move] {
-    // Elements that were never moved are in order, so at most all others need to move. A stretch
+    // Elements that were never moved are in order, so at most all others need to move. A segment
     // longer than all others together never moves. Its weight is limited to just above theirs, so
     // no weight is endless.
-    let heaviest = stretches.reduce(0) { $0 + ($1.isMoved ? $1.count : 0) } + 1
+    let heaviest = segments.reduce(0) { $0 + ($1.isMoved ? $1.count : 0) } + 1
     // A moved element weighs more than all updated ones together.
-    let updateCount = stretches.reduce(0) { $0 + ($1.isUpdated ? min(heaviest, $1.count) : 0) }
+    let updateCount = segments.reduce(0) { $0 + ($1.isUpdated ? min(heaviest, $1.count) : 0) }
     var runs: [Run] = []
     var oldEnd = -1
-    for stretch in stretches {
-      if stretch.old != oldEnd { runs.append(Run(start: stretch.old)) }
-      oldEnd = stretch.old + stretch.count
+    for segment in segments {
+      if segment.old != oldEnd { runs.append(Run(start: segment.old)) }
+      oldEnd = segment.old + segment.count
       let run = runs.count - 1
-      let count = stretch.isMoved || movesOthers ? min(heaviest, stretch.count) : heaviest
+      let count = segment.isMoved || movesOthers ? min(heaviest, segment.count) : heaviest
       runs[run].count = min(heaviest, runs[run].count + count)
       runs[run].editWeight +=
-        (stretch.isMoved ? count * (updateCount + 1) : 0) + (stretch.isUpdated ? count : 0)
-      if stretch.old == stretch.new { runs[run].fixedCount += count }
+        (segment.isMoved ? count * (updateCount + 1) : 0) + (segment.isUpdated ? count : 0)
+      if segment.old == segment.new { runs[run].fixedCount += count }
     }
     let count = runs.reduce(0) { $0 + $1.count }
     let weight = runs.reduce(0) { $0 + $1.editWeight }
@@ -192,12 +192,12 @@ extension OffsetMap {
     var moves: [Changeset.Move] = []
     var run = -1
     oldEnd = -1
-    for stretch in stretches {
-      if stretch.old != oldEnd { run += 1 }
-      oldEnd = stretch.old + stretch.count
+    for segment in segments {
+      if segment.old != oldEnd { run += 1 }
+      oldEnd = segment.old + segment.count
       guard !stays[run] else { continue }
-      for step in 0..<stretch.count {
-        moves.append(Changeset.Move(from: stretch.old + step, to: stretch.new + step))
+      for step in 0..<segment.count {
+        moves.append(Changeset.Move(from: segment.old + step, to: segment.new + step))
       }
     }
     return moves
@@ -207,25 +207,25 @@ extension OffsetMap {
 extension OffsetMap {
   /// Returns the combined map of this one and the next one.
   ///
-  /// The stretches of both are split at each other's borders. The result consists of the pieces
+  /// The segments of both are split at each other's borders. The result consists of the pieces
   /// that both keep.
   ///
   /// - Parameter next: A map whose old version is the new version of this one.
-  /// - Complexity: O(*k*) for *k* stretches in both.
+  /// - Complexity: O(*k*) for *k* segments in both.
   package func followed(by next: OffsetMap) -> OffsetMap {
-    let capacity = stretches.count + next.stretches.count
-    var list = StretchList(capacity: capacity)
+    let capacity = segments.count + next.segments.count
+    var list = SegmentList(capacity: capacity)
     if byOld == nil && next.byOld == nil {
       forEachPiece(with: next) { piece, _, _ in list.append(piece) }
       return OffsetMap(list.finish(), byOld: nil)
     }
 
     // By ascending offset in the version between the two. In that version, the pieces of one
-    // stretch are neighbors, and are in the same order as on its other side.
-    var pieces: [Stretch] = []
+    // segment are neighbors, and are in the same order as on its other side.
+    var pieces: [Segment] = []
     pieces.reserveCapacity(capacity)
-    var parts = [Range<Int>](repeating: 0..<0, count: stretches.count)
-    var nextParts = [Range<Int>](repeating: 0..<0, count: next.stretches.count)
+    var parts = [Range<Int>](repeating: 0..<0, count: segments.count)
+    var nextParts = [Range<Int>](repeating: 0..<0, count: next.segments.count)
     forEachPiece(with: next) { piece, first, second in
       let index = pieces.count
       parts[first] = (parts[first].isEmpty ? index : parts[first].lowerBound)..<index + 1
@@ -244,8 +244,8 @@ extension OffsetMap {
     var order: [Int] = []
     order.reserveCapacity(list.count)
     var isInOrder = true
-    for stretch in stretches.indices {
-      for piece in parts[byOld?[stretch] ?? stretch] where positions[piece] != order.last {
+    for segment in segments.indices {
+      for piece in parts[byOld?[segment] ?? segment] where positions[piece] != order.last {
         if positions[piece] != order.count { isInOrder = false }
         order.append(positions[piece])
       }
@@ -253,20 +253,20 @@ extension OffsetMap {
     return OffsetMap(list.finish(), byOld: isInOrder ? nil : order)
   }
 
-  /// Visits the intersections of the stretches of both maps, by ascending offset in the version
+  /// Visits the intersections of the segments of both maps, by ascending offset in the version
   /// between them.
   private func forEachPiece(
-    with next: OffsetMap, _ body: (_ piece: Stretch, _ first: Int, _ second: Int) -> Void
+    with next: OffsetMap, _ body: (_ piece: Segment, _ first: Int, _ second: Int) -> Void
   ) {
     var one = 0
     var two = 0
-    while one < stretches.count && two < next.stretches.count {
+    while one < segments.count && two < next.segments.count {
       let position = next.byOld?[two] ?? two
-      let (first, second) = (stretches[one], next.stretches[position])
+      let (first, second) = (segments[one], next.segments[position])
       let (firstEnd, secondEnd) = (first.new + first.count, second.old + second.count)
       let (start, end) = (max(first.new, second.old), min(firstEnd, secondEnd))
       if start < end {
-        let piece = Stretch(
+        let piece = Segment(
           old: first.old + (start - first.new), new: second.new + (start - second.old),
           count: end - start, isMoved: first.isMoved || second.isMoved,
           isUpdated: first.isUpdated || second.isUpdated)
@@ -278,7 +278,7 @@ extension OffsetMap {
 
   /// Returns the combined map of consecutive maps.
   ///
-  /// - Complexity: O(*k* log *m*) for *m* maps with *k* stretches in all.
+  /// - Complexity: O(*k* log *m*) for *m* maps with *k* segments in all.
   static func composed(of parts: some Sequence<OffsetMap>) -> OffsetMap {
     var counter = BinaryCounter<OffsetMap>()
     for part in parts { counter.append(part) { $0.followed(by: $1) } }
@@ -290,45 +290,45 @@ extension OffsetMap {
   /// - Parameters:
   ///   - pairs: Old and new offsets of elements that are not kept so far, by ascending new offset.
   ///   - isUpdated: A closure that indicates whether the content of a pair differs.
-  /// - Complexity: O(*k* log *k*) in all stretches and pairs.
+  /// - Complexity: O(*k* log *k*) in all segments and pairs.
   func keeping(
     _ pairs: [Changeset.Update], isUpdated: (Changeset.Update) -> Bool
   ) -> OffsetMap {
-    var list = StretchList(capacity: stretches.count + pairs.count)
+    var list = SegmentList(capacity: segments.count + pairs.count)
     var pair = 0
-    for stretch in stretches {
-      while pair < pairs.count && pairs[pair].to < stretch.new {
+    for segment in segments {
+      while pair < pairs.count && pairs[pair].to < segment.new {
         list.append(
-          Stretch(
+          Segment(
             old: pairs[pair].from, new: pairs[pair].to, count: 1, isMoved: true,
             isUpdated: isUpdated(pairs[pair])))
         pair += 1
       }
-      list.append(stretch)
+      list.append(segment)
     }
     return OffsetMap(list.finish())
   }
 }
 
-/// A minimal list of stretches by ascending new offset, from which a map is made.
+/// A minimal list of segments by ascending new offset, from which a map is made.
 @usableFromInline
-struct StretchList: Sendable {
-  @usableFromInline typealias Stretch = OffsetMap.Stretch
+struct SegmentList: Sendable {
+  @usableFromInline typealias Segment = OffsetMap.Segment
 
-  @usableFromInline var stretches: [Stretch] = []
+  @usableFromInline var segments: [Segment] = []
 
-  init(_ stretches: [Stretch]) {
-    self.stretches = stretches
+  init(_ segments: [Segment]) {
+    self.segments = segments
   }
 
-  /// - Parameter capacity: The expected number of stretches.
+  /// - Parameter capacity: The expected number of segments.
   init(capacity: Int) {
-    stretches.reserveCapacity(capacity)
+    segments.reserveCapacity(capacity)
   }
 
-  var count: Int { stretches.count }
+  var count: Int { segments.count }
 
-  /// Creates the stretches of the elements that a changeset keeps.
+  /// Creates the segments of the elements that a changeset keeps.
   ///
   /// - Parameters:
   ///   - change: The changeset.
@@ -339,10 +339,10 @@ struct StretchList: Sendable {
     let (insertions, moves, removals) = (change.insertions, change.moves, change.removals)
     self.init(capacity: 2 * change.changeCount + 1)
     var (insertion, move, removal, update) = (0, 0, 0, 0)
-    /// Appends a stretch, and marks its updated elements.
-    func appendMarked(_ stretch: Stretch) {
-      var rest = stretch
-      while update < updates.count, updates[update].to < stretch.new + stretch.count {
+    /// Appends a segment, and marks its updated elements.
+    func appendMarked(_ segment: Segment) {
+      var rest = segment
+      while update < updates.count, updates[update].to < segment.new + segment.count {
         let count = updates[update].to - rest.new
         update += 1
         guard count >= 0 else { continue }
@@ -367,7 +367,7 @@ struct StretchList: Sendable {
       if arrival == .max && nextRemoval == .max { break }
       let count = min(arrival - new, nextRemoval - old)
       if count > 0 {
-        appendMarked(Stretch(old: old, new: new, count: count))
+        appendMarked(Segment(old: old, new: new, count: count))
         old += count
         new += count
       } else if nextRemoval <= old {
@@ -375,7 +375,7 @@ struct StretchList: Sendable {
         old += 1
       } else {
         if nextMove < nextInsertion {
-          appendMarked(Stretch(old: moves[move].from, new: new, count: 1, isMoved: true))
+          appendMarked(Segment(old: moves[move].from, new: new, count: 1, isMoved: true))
           move += 1
         } else {
           insertion += 1
@@ -383,20 +383,20 @@ struct StretchList: Sendable {
         new += 1
       }
     }
-    appendMarked(Stretch(old: old, new: new, count: Stretch.endless))
+    appendMarked(Segment(old: old, new: new, count: Segment.endless))
   }
 
-  mutating func append(_ stretch: Stretch) {
-    guard stretch.count > 0 else { return }
-    if let last = stretches.indices.last, stretches[last].extend(by: stretch) { return }
-    stretches.append(stretch)
+  mutating func append(_ segment: Segment) {
+    guard segment.count > 0 else { return }
+    if let last = segments.indices.last, segments[last].extend(by: segment) { return }
+    segments.append(segment)
   }
 
-  /// Returns the stretches. The last one becomes endless again, because editing may have changed
+  /// Returns the segments. The last one becomes endless again, because editing may have changed
   /// its count.
-  consuming func finish() -> [Stretch] {
-    stretches[count - 1].count = Stretch.endless
-    return stretches
+  consuming func finish() -> [Segment] {
+    segments[count - 1].count = Segment.endless
+    return segments
   }
 }
 

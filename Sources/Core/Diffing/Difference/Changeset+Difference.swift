@@ -12,7 +12,7 @@ extension Changeset {
   ///   - old: The earlier version.
   ///   - new: The later version.
   /// - Complexity: O(*n*) if the kept elements are in order, otherwise O(*n* + *k* log *k*) for *k*
-  ///   stretches of consecutive elements. Memory is needed only for the changes. Only elements
+  ///   segments of consecutive elements. Memory is needed only for the changes. Only elements
   ///   without a match in order are hashed.
   @inlinable
   public init<Element: Differentiable>(

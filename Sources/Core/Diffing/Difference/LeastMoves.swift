@@ -70,7 +70,7 @@ struct LeastMoves {
   // MARK: The order of chain and candidates together
 
   /// A part of the chain between candidates, and the run that contains it.
-  private struct Stretch {
+  private struct Segment {
     let start: Int
     let count: Int
     let run: Int
@@ -97,7 +97,7 @@ struct LeastMoves {
     }
     var runs: [Run] = []
     runs.reserveCapacity(candidates.count)
-    var stretches: [Stretch] = []
+    var segments: [Segment] = []
     var runOfCandidate = [Int32](repeating: 0, count: candidates.count)
     var end = -1
     var border = 0
@@ -116,7 +116,7 @@ struct LeastMoves {
         runs[runs.count - 1].count += next - chain
         runs[runs.count - 1].editWeight += chainUpdates.count(upTo: next)
         runs[runs.count - 1].fixedCount += fixed.count(upTo: next)
-        stretches.append(Stretch(start: chain, count: next - chain, run: runs.count - 1))
+        segments.append(Segment(start: chain, count: next - chain, run: runs.count - 1))
         end = next + border
         chain = next
       }
@@ -139,7 +139,7 @@ struct LeastMoves {
       end = place + 1
     }
     let stays = runs.longestIncreasingSubsequence()
-    let moves = movesOfStretches(stretches, stays)
+    let moves = movesOfSegments(segments, stays)
     let candidateMoves = [Changeset.Move](unsafeUninitializedCapacity: candidates.count) {
       buffer, initialized in
       for position in 0..<candidates.count where !stays[Int(runOfCandidate[position])] {
@@ -246,11 +246,11 @@ struct LeastMoves {
   }
 
   /// Returns the moves of the parts of the chain that do not stay.
-  private func movesOfStretches(_ stretches: [Stretch], _ stays: [Bool]) -> [Changeset.Move] {
+  private func movesOfSegments(_ segments: [Segment], _ stays: [Bool]) -> [Changeset.Move] {
     var moves: [Changeset.Move] = []
     var (inOld, inNew) = (0, 0)
-    for stretch in stretches where !stays[stretch.run] {
-      for place in stretch.start..<stretch.start + stretch.count {
+    for segment in segments where !stays[segment.run] {
+      for place in segment.start..<segment.start + segment.count {
         while inOld < unmatchedOld.count, chainBefore(old: inOld) <= place { inOld += 1 }
         while inNew < unmatchedNew.count, chainBefore(new: inNew) <= place { inNew += 1 }
         moves.append(Changeset.Move(from: place + inOld, to: place + inNew))

@@ -12,7 +12,7 @@ extension SectionedChangeset {
   ///   - old: The earlier version.
   ///   - new: The later version.
   /// - Complexity: O(*n*) in all sections and elements if the kept ones are in order, otherwise
-  ///   O(*n* + *k* log *k*) for *k* stretches of consecutive elements. If both versions of a
+  ///   O(*n* + *k* log *k*) for *k* segments of consecutive elements. If both versions of a
   ///   section share the storage of their elements, these are not compared. Only deletions and
   ///   insertions of a section's own difference are searched in other sections.
   @inlinable

@@ -34,7 +34,7 @@ extension ChangeGuard {
       var shared: GuardDecision<Element>?
       let collection = LiveCollection<Element> { inputs in
         let input = inputs.collection(source)
-        let decision = GuardDecision<Element>(inputs.wakeup())
+        let decision = GuardDecision<Element>(inputs.updateTrigger())
         shared = decision
         return GuardOperator(input: input, changeGuard: changeGuard, decision: decision)
       }
@@ -44,7 +44,7 @@ extension ChangeGuard {
         // It is computed after the operator, in the same pass.
         _ = inputs.collection(collection)
         _ = inputs.collection(source)
-        inputs.add(decision.wakeup)
+        inputs.add(decision.updateTrigger)
         return PendingChangeOperator(decision: decision)
       }
     }
@@ -67,11 +67,11 @@ private final class GuardDecision<Element: Differentiable & Sendable>: Sendable 
     var choice: Choice?
   }
 
-  let wakeup: Wakeup
+  let updateTrigger: UpdateTrigger
   private let state = Locked(State())
 
-  init(_ wakeup: Wakeup) {
-    self.wakeup = wakeup
+  init(_ updateTrigger: UpdateTrigger) {
+    self.updateTrigger = updateTrigger
   }
 
   var pending: PendingChange? { state.withLock { $0.pending } }
@@ -114,7 +114,7 @@ private final class GuardDecision<Element: Differentiable & Sendable>: Sendable 
       state.choice = choice
       return true
     }
-    if isFirst { wakeup.send() }
+    if isFirst { updateTrigger.send() }
   }
 }
 

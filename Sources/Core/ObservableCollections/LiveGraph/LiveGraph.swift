@@ -97,7 +97,7 @@ extension DataSource {
   ///
   ///     let prices = JSONFileDataSource<Price>(path: "prices.json").labeled("prices")
   ///
-  /// A source of your own that uses a ``SourceFeed`` is shown with its type and its location. A label tells two of them apart.
+  /// A source of your own that uses a ``SourceWriter`` is shown with its type and its location. A label tells two of them apart.
   ///
   /// - Parameter label: The name.
   /// - Returns: This source.
@@ -132,7 +132,7 @@ extension LiveGraph {
       if let inputs {
         positions[ObjectIdentifier(node)] = nodes.count
         nodes.append(
-          Node(node.portrait, inputs: inputs.compactMap { positions[ObjectIdentifier($0)] }))
+          Node(node.summary, inputs: inputs.compactMap { positions[ObjectIdentifier($0)] }))
       } else if seen.insert(ObjectIdentifier(node)).inserted {
         let inputs = node.visibleInputs
         open.append((node, inputs))
@@ -153,7 +153,7 @@ extension ReactiveSignals.Node {
       guard seen.insert(ObjectIdentifier(next)).inserted else { continue }
       if next.isConnection {
         open += next.upstream.reversed()
-      } else if next.name.type != Wakeup.self {
+      } else if next.name.type != UpdateTrigger.self {
         visible.append(next)
       }
     }
@@ -175,13 +175,13 @@ extension StateBox: AnyCollectionState {
 }
 
 extension LiveGraph.Node {
-  fileprivate init(_ portrait: ReactiveSignals.Node.Portrait, inputs: [Int]) {
-    let state = portrait.state as? any AnyCollectionState
-    (kind, label, self.inputs) = (portrait.name.kind, portrait.name.label, inputs)
+  fileprivate init(_ summary: ReactiveSignals.Node.Summary, inputs: [Int]) {
+    let state = summary.state as? any AnyCollectionState
+    (kind, label, self.inputs) = (summary.name.kind, summary.name.label, inputs)
     (elementCount, status, hasLoaded) = (state?.elementCount, state?.status, state?.hasLoaded)
-    observerCount = portrait.observers
-    source = portrait.facts.flatMap(LiveGraph.Source.init)
-    work = portrait.work.map { LiveGraph.Work($0, loadTime: portrait.countedLoadTime) }
+    observerCount = summary.observers
+    source = summary.facts.flatMap(LiveGraph.Source.init)
+    work = summary.work.map { LiveGraph.Work($0, loadTime: summary.countedLoadTime) }
   }
 }
 

@@ -300,7 +300,7 @@ package final class Dependents: @unchecked Sendable {
     slots[input.slot] = nil
     input.slot = -1
     vacant += 1
-    if isEmpty { parts?.disuse(self) }
+    if isEmpty { parts?.deactivate(self) }
     guard vacant > 16, vacant > slots.count / 2 else { return }
     slots.removeAll { $0 == nil }
     vacant = 0
@@ -355,7 +355,7 @@ package final class PartitionedDependents: @unchecked Sendable {
     hasNodes.store(true, ordering: .relaxed)
   }
 
-  fileprivate func disuse(_ part: Dependents) {
+  fileprivate func deactivate(_ part: Dependents) {
     let last = inUse.removeLast()
     if last !== part {
       inUse[part.position] = last

@@ -51,7 +51,7 @@ package struct NodeName: Sendable {
 
 extension Node {
   /// A node at one moment.
-  package struct Portrait: Sendable {
+  package struct Summary: Sendable {
     package let name: NodeName
     package let facts: NodeNotes.Facts?
     package let state: NodeState?
@@ -64,11 +64,11 @@ extension Node {
   }
 
   /// The node at this moment.
-  package var portrait: Portrait {
+  package var summary: Summary {
     let (facts, remembers) = (facts, remembers)
     return domain.lock.withLock { domain in
       let epoch = domain.meter?.epoch
-      return Portrait(
+      return Summary(
         name: NodeName(type: self[domain.key].type, label: facts?.label, remembers: remembers),
         facts: facts,
         state: published, observers: observers.count + statusObservers.count,

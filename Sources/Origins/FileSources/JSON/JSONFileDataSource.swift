@@ -58,11 +58,11 @@ public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataS
     timing: ReloadMachine.Timing = ReloadMachine.Timing()
   ) {
     let path = path.absolutePath
-    let feed = SourceFeed(of: JSONFileDataSource.self, location: path.description)
-    collection = feed.collection
+    let writer = SourceWriter(of: JSONFileDataSource.self, location: path.description)
+    collection = writer.collection
     reloader = FileReloader(
       path: path, queueLabel: "swappable.json-file", system: system, timing: timing,
-      feed: feed,
+      writer: writer,
       loader: JSONFileLoader(
         path: path, files: system.files, key: key, allowsSingleValue: allowsSingleValue,
         decoding: decoding))
@@ -149,7 +149,7 @@ private final class JSONFileLoader<Element: Differentiable & Sendable>: FileLoad
 
   private func load(
     _ difference: FileDifference, after old: Snapshot<Element>
-  ) throws(JSONElement.ParsingError) -> SourceFeed<Element>.Contents {
+  ) throws(JSONElement.ParsingError) -> SourceWriter<Element>.Contents {
     if case .whole(let bytes) = difference, document == nil {
       let first = try JSONDocument.load(
         bytes, key: key, allowsSingleValue: allowsSingleValue, decoding: decoding)

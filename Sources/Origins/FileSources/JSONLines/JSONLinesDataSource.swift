@@ -81,11 +81,11 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
     system: WatchSystem = .live, timing: ReloadMachine.Timing = ReloadMachine.Timing()
   ) {
     let path = path.absolutePath
-    let feed = SourceFeed(of: JSONLinesDataSource.self, location: path.description)
-    collection = feed.collection
+    let writer = SourceWriter(of: JSONLinesDataSource.self, location: path.description)
+    collection = writer.collection
     reloader = FileReloader(
       path: path, queueLabel: "swappable.json-lines", system: system, timing: timing,
-      feed: feed,
+      writer: writer,
       loader: JSONLinesLoader(
         path: path, files: system.files,
         reader: JSONLinesReader(key: key, decoding: decoding, isStrict: isStrict)))

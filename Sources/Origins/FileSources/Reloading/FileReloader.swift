@@ -36,7 +36,7 @@ extension FileLoader {
 /// The result of reading a file.
 enum ReadOutcome<Element: Differentiable & Sendable> {
   /// The contents are valid. If they are not complete, the file is read again after the grace period.
-  case loaded(SourceFeed<Element>.Contents, isComplete: Bool = true)
+  case loaded(SourceWriter<Element>.Contents, isComplete: Bool = true)
   /// A writer continues, so nothing counts before the grace period has ended.
   case unfinished
   case failed(ReadFailure)
@@ -63,7 +63,7 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
 
   let path: ByteString
   private let system: WatchSystem
-  private let feed: SourceFeed<Element>
+  private let writer: SourceWriter<Element>
   private let loader: any FileLoader<Element>
   private let queue: DispatchQueue
   private let state = Locked(State())
@@ -71,11 +71,11 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
 
   init(
     path: ByteString, queueLabel: String, system: WatchSystem, timing: ReloadMachine.Timing,
-    feed: SourceFeed<Element>, loader: any FileLoader<Element>
+    writer: SourceWriter<Element>, loader: any FileLoader<Element>
   ) {
     self.path = path
     self.system = system
-    self.feed = feed
+    self.writer = writer
     self.loader = loader
     queue = DispatchQueue(label: queueLabel)
     machine = ReloadMachine(timing: timing)
@@ -87,7 +87,7 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
       return !state.hasStarted
     }
     guard isFirst else { return }
-    feed.show(.loading)
+    writer.show(.loading)
     StartLimiter.files.start(on: queue) { [weak self] in self?.begin() }
   }
 
@@ -126,7 +126,7 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
       switch action {
       case .read: perform(read())
       case .schedule(let token, let delay): schedule(token, delay)
-      case .show(let state): feed.show(state, diagnostics: diagnostics)
+      case .show(let state): writer.show(state, diagnostics: diagnostics)
       }
     }
   }
@@ -137,7 +137,7 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
   private func read() -> [ReloadMachine.Action] {
     let start = ContinuousClock.now
     let outcome = loader.read(
-      after: feed.collection.snapshot, isBeingWritten: machine.isBeingWritten,
+      after: writer.collection.snapshot, isBeingWritten: machine.isBeingWritten,
       isGraceOver: machine.isGraceOver)
     switch outcome {
     case .loaded(let new, let isComplete):
@@ -145,10 +145,10 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
       // The source may have been released during the read.
       if hasStopped { return [] }
       let polling = state.withLock { $0.watch }?.diagnostic
-      feed.setMode(
+      writer.setMode(
         polling == nil ? "notified" : "polling",
         reason: polling ?? "The system reports each change of the file.")
-      feed.publish(new, diagnostics: diagnostics, startedAt: start)
+      writer.publish(new, diagnostics: diagnostics, startedAt: start)
       return isComplete ? [] : machine.waitForGrace()
     case .unfinished:
       return machine.waitForGrace()

@@ -35,7 +35,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
   // 1. The `ServerMonitor` finds new records, or finds that something was written.
   // 2. `requestRead` notes the change, and the `ReadLoop` decides when to read.
   // 3. `PostgresLiveQuery` reads the change in a transaction, and maps new rows to elements after it.
-  // 4. The feed edits the collection.
+  // 4. The writer edits the collection.
 
   private struct State: Sendable {
     /// The number of the source at the monitor.
@@ -49,12 +49,12 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     var monitorFailure: PostgresError?
     /// A Boolean value that indicates whether the last read found no connection.
     var isOffline = false
-    var counts = (looks: 0, all: 0, keyed: 0)
+    var counts = (checks: 0, all: 0, keyed: 0)
     /// The tables whose records tell of all changes, or `nil` if some changes have no record.
     var tables: Set<UInt32>?
   }
 
-  private let feed: SourceFeed<Element>
+  private let writer: SourceWriter<Element>
   private let pool: PostgresPool
   private let query: PostgresQuery
   /// Only the holder of `gate` uses it.
@@ -65,7 +65,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
   private let state = Locked(State())
 
   /// The elements of the result, as a read-only collection.
-  public var collection: LiveCollection<Element> { feed.collection }
+  public var collection: LiveCollection<Element> { writer.collection }
 
   /// The SQL of the query.
   public var sql: String { query.sql }
@@ -112,7 +112,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     loop = ReadLoop(
       queue: queue, timer: QueueTimer(queue: queue, clock: pool.monitor.clock),
       clock: pool.monitor.clock, longestRest: pool.monitor.intervals.polling)
-    feed = SourceFeed(
+    writer = SourceWriter(
       of: PostgresDataSource.self,
       location: "\(pool.connectionString.redacted): \(query.sql)")
   }
@@ -130,7 +130,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     // The monitor requests the first read when it listens.
     guard loop.activate({ [weak self] in self?.readLater() }) else { return }
     state.withLock { $0.request = .everything }
-    feed.show(.loading)
+    writer.show(.loading)
     let number = pool.monitor.attach { [weak self] event in self?.receive(event) }
     state.withLock { $0.number = number }
   }
@@ -155,7 +155,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
   }
 
   /// The number of reads that looked for changes, of reads of the whole result, and of reads of some keys.
-  package var readCounts: (looks: Int, all: Int, keyed: Int) {
+  package var readCounts: (checks: Int, all: Int, keyed: Int) {
     state.withLock { $0.counts }
   }
 
@@ -175,7 +175,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
       if recorded.map({ !$0.isDisjoint(with: tables) }) ?? true { requestRead(.change) }
     case .failed(let error):
       state.withLock { $0.monitorFailure = error }
-      feed.show(error.sourceState)
+      writer.show(error.sourceState)
     }
   }
 
@@ -209,7 +209,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     guard let (liveQuery, collection, request) = source()?.begin(isForced: isForced) else { return }
     let start = ContinuousClock.now
     let counts = liveQuery.counts
-    let result: Result<SourceFeed<Element>.Contents, LiveQueryError<PostgresError>>
+    let result: Result<SourceWriter<Element>.Contents, LiveQueryError<PostgresError>>
     do throws(LiveQueryError<PostgresError>) {
       result = .success(try await liveQuery.update(request) { collection.snapshot })
     } catch {
@@ -228,15 +228,15 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
         state.request = .change
         state.isRequested = false
       }
-      return (liveQuery, feed.collection, state.request)
+      return (liveQuery, writer.collection, state.request)
     }
   }
 
   private func finish(
     _ request: ReadRequest,
-    _ result: Result<SourceFeed<Element>.Contents, LiveQueryError<PostgresError>>,
+    _ result: Result<SourceWriter<Element>.Contents, LiveQueryError<PostgresError>>,
     since start: ContinuousClock.Instant,
-    _ counts: (looks: Int, all: Int, keyed: Int)
+    _ counts: (checks: Int, all: Int, keyed: Int)
   ) {
     var retryInterval: Duration?
     var isOffline = false
@@ -245,21 +245,21 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     switch result {
     case .success(let change):
       let (mode, reason) = liveQuery.mode
-      feed.setMode(mode, reason: reason)
+      writer.setMode(mode, reason: reason)
       let hasRead = newCounts.all != counts.all || newCounts.keyed != counts.keyed
       // Without a monitor, the contents are right, but nothing follows later changes.
       let failure = state.withLock { $0.monitorFailure }
-      feed.publish(
+      writer.publish(
         change, failure?.sourceState ?? .loaded,
         diagnostics: liveQuery.diagnostics, startedAt: hasRead ? start : nil)
       // The monitor may have failed meanwhile. No other read can publish before this method returns.
       if let failure = state.withLock({ $0.monitorFailure }) {
-        feed.show(failure.sourceState)
+        writer.show(failure.sourceState)
       }
     case .failure(let error):
       // A task that was canceled belongs to a source that is released.
       if error.error.code != .canceled {
-        feed.show(
+        writer.show(
           error.error.sourceState, diagnostics: liveQuery.diagnostics)
       }
       retryInterval = error.retryInterval

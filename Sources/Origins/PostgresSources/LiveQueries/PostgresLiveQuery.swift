@@ -30,7 +30,7 @@ final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Se
   // Sendable: one task at a time uses it, except `abandonConnection()`, which uses a lock.
 
   /// The contents at the last read.
-  private struct Held: Sendable {
+  private struct ReadPoint: Sendable {
     /// The state of the database, as `ServerState` reads it.
     var state: String
     /// The snapshot, and the epoch of the records, if records exist.
@@ -39,7 +39,7 @@ final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Se
   }
 
   /// The number of reads that looked for changes, of reads of the whole result, and of reads of some keys.
-  private(set) var counts = (looks: 0, all: 0, keyed: 0)
+  private(set) var counts = (checks: 0, all: 0, keyed: 0)
 
   /// Returns the changed keys instead of the records, for a test that shows why keys must come from the transaction
   /// that reads.
@@ -53,7 +53,7 @@ final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Se
   private var plan: PostgresIncrementalPlan?
   private var incremental = IncrementalResult<Element, PostgresRow>()
   private var refetch = FullRefetch<Element, PostgresRow>()
-  private var held: Held?
+  private var readPoint: ReadPoint?
   /// The state at the last read of the whole result.
   private var lastFullState: String?
   /// The number of reads that have failed since the last success.
@@ -91,7 +91,7 @@ final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Se
   /// - Parameter shown: A closure that returns the current elements.
   func update(
     _ request: ReadRequest, _ shown: () -> Snapshot<Element>
-  ) async throws(LiveQueryError<PostgresError>) -> SourceFeed<Element>.Contents {
+  ) async throws(LiveQueryError<PostgresError>) -> SourceWriter<Element>.Contents {
     do throws(PostgresError) {
       let change = try await pool.withCleanConnection { connection throws(PostgresError) in
         running.withLock { $0 = connection }
@@ -140,27 +140,27 @@ final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Se
 
   private func read(
     _ connection: PostgresConnection, _ request: ReadRequest, _ shown: () -> Snapshot<Element>
-  ) async throws(PostgresError) -> SourceFeed<Element>.Contents {
+  ) async throws(PostgresError) -> SourceWriter<Element>.Contents {
     if request > .change || analysis == nil { try await prepare(connection) }
     guard let analysis else { preconditionFailure("a prepared query has an analysis") }
-    counts.looks += 1
+    counts.checks += 1
     let (now, extent, rows) = try await connection.withSnapshot(locking: analysis.lockSQL) {
       session throws(PostgresError) in
-      let (now, extent) = try await look(session, request, analysis)
+      let (now, extent) = try await rowsToRead(session, request, analysis)
       return (now, extent, try await readRows(extent, session))
     }
     if case .analysis = extent {
       self.analysis = nil
       return try await read(connection, .everything, shown)
     }
-    let contents: SourceFeed<Element>.Contents =
+    let contents: SourceWriter<Element>.Contents =
       switch rows {
       case .unchanged: .same
       case .all(let rows): try refetch.apply(rows, map)
       case .changed(let change): try incremental.apply(change, shown, map)
       }
     // Store the state only after the rows were mapped. Until then, the known rows are older.
-    held = now
+    readPoint = now
     if case .all = extent { lastFullState = now.state }
     return contents
   }
@@ -178,7 +178,7 @@ final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Se
       }
       // Changes before the analysis may not be recorded, so everything is read after it.
       let new = try await analyzer.analyze()
-      held = nil
+      readPoint = nil
       lastFullState = nil
       analysis = new
       if new.polling == nil { await session.maintainRecords() }
@@ -202,14 +202,14 @@ final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Se
 
   /// Reads the state of the database, and the records of changes since the last read, in one snapshot, and decides what
   /// to read.
-  private func look(
+  private func rowsToRead(
     _ session: PostgresSession, _ request: ReadRequest, _ analysis: QueryAnalysis
-  ) async throws(PostgresError) -> (Held, RowsToRead) {
+  ) async throws(PostgresError) -> (ReadPoint, RowsToRead) {
     let isRecorded = analysis.polling == nil
     guard isRecorded, !analysis.tableOIDs.isEmpty else {
-      let now = Held(state: try await ServerState.read(session))
+      let now = ReadPoint(state: try await ServerState.read(session))
       // After a reconnection, another server may have the same state by chance.
-      let isSame = isRecorded || now.state == held?.state && request != .reconnection
+      let isSame = isRecorded || now.state == readPoint?.state && request != .reconnection
       return (now, isSame && !needsAll(request, analysis, now) ? .nothing : .all)
     }
     let rows = try await session.texts(
@@ -221,14 +221,14 @@ final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Se
           "r.relation, r.keys", of: "r.relation = ANY ($2::pg_catalog.oid[])",
           limit: Self.recordLimit + 1))
       ) c ON true
-      """, [held?.snapshot, analysis.tableOIDs, analysis.relations.map(\.oid)], columns: 7)
+      """, [readPoint?.snapshot, analysis.tableOIDs, analysis.relations.map(\.oid)], columns: 7)
     guard let first = rows.first else { throw .noRows(query) }
-    let now = Held(state: first[0] ?? "", snapshot: first[1], epoch: first[2])
+    let now = ReadPoint(state: first[0] ?? "", snapshot: first[1], epoch: first[2])
     if request != .everything, let signature = analysis.signature, signature != first[3] {
       return (now, .analysis)
     }
-    guard !needsAll(request, analysis, now), let held, held.snapshot != nil,
-      let epoch = now.epoch, epoch == held.epoch, first[4] == "f"
+    guard !needsAll(request, analysis, now), let readPoint, readPoint.snapshot != nil,
+      let epoch = now.epoch, epoch == readPoint.epoch, first[4] == "f"
     else { return (now, .all) }
     if let keysInsteadOfRecords { return (now, .keys(keysInsteadOfRecords())) }
     if first[5] == nil { return (now, .nothing) }
@@ -247,8 +247,9 @@ final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Se
   }
 
   /// Returns a Boolean value that indicates whether the changes since the last read do not suffice.
-  private func needsAll(_ request: ReadRequest, _ analysis: QueryAnalysis, _ now: Held) -> Bool {
-    if held == nil || request == .everything { return true }
+  private func needsAll(_ request: ReadRequest, _ analysis: QueryAnalysis, _ now: ReadPoint) -> Bool
+  {
+    if readPoint == nil || request == .everything { return true }
     return request == .verification
       && (analysis.instability != nil || now.state != lastFullState)
   }

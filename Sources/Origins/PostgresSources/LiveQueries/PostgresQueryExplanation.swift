@@ -15,7 +15,7 @@ public struct PostgresQueryExplanation: Sendable, Hashable {
   }
 
   /// The way in which changes become known.
-  public enum Wakeup: String, Sendable, Hashable {
+  public enum Detection: String, Sendable, Hashable {
     /// Triggers on all tables record each commit, and the source looks for new records.
     case records
     /// The source looks for new transactions at an interval.
@@ -26,9 +26,9 @@ public struct PostgresQueryExplanation: Sendable, Hashable {
   public let mode: Mode
 
   /// The way in which changes become known.
-  public let wakeup: Wakeup
+  public let detection: Detection
 
-  /// The reasons for the mode and the wakeup, as sentences.
+  /// The reasons for the mode and the detection, as sentences.
   public let reason: String
 
   /// An instruction that would make the source faster, or `nil`.
@@ -46,11 +46,11 @@ public struct PostgresQueryExplanation: Sendable, Hashable {
     var sentences: [String] = []
     var suggestions: [String] = []
     if let polling = analysis.polling {
-      (mode, wakeup) = (.refetch, .polling)
+      (mode, detection) = (.refetch, .polling)
       sentences = [polling.sentence, "The source looks for new transactions at an interval."]
       suggestions = [polling.suggestion]
     } else {
-      wakeup = .records
+      detection = .records
       if case .success(let plan) = analysis.plan {
         mode = .keyed
         sentences = ["Triggers record the keys of changed rows, and only these rows are read."]
@@ -86,7 +86,7 @@ extension PostgresQueryExplanation: CustomStringConvertible {
   /// The mode, the reasons, the tables and the plan, on one line.
   public var description: String {
     let tables = relations.isEmpty ? nil : "Reads \(relations.joined(separator: ", "))."
-    return (["\(mode), \(wakeup): \(reason)", suggestion, tables].compactMap(\.self) + plan)
+    return (["\(mode), \(detection): \(reason)", suggestion, tables].compactMap(\.self) + plan)
       .joined(separator: " ")
   }
 }

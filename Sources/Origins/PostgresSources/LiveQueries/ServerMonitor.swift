@@ -223,7 +223,7 @@ final class ServerMonitor: Sendable {
       // A client may have begun to need records after the last look.
       if case .intervalChanged = wake { known.objects = nil }
       guard let needsRecords = monitor()?.hasRecordedClients else { return }
-      let now = try await ServerState.look(session, since: known, records: needsRecords)
+      let now = try await ServerState.next(session, since: known, records: needsRecords)
       guard let monitor = monitor() else { return }
       let tables = known.objects == nil ? nil : now.tables
       let hasRecords = tables.map { !$0.isEmpty } ?? true
@@ -339,7 +339,7 @@ struct ServerState: Sendable {
   /// Reads the state, and the tables with records that were not visible in an earlier state.
   ///
   /// - Parameter records: A Boolean value that indicates whether a client needs the records.
-  static func look(
+  static func next(
     _ session: PostgresSession, since known: ServerState, records: Bool
   ) async throws(PostgresError) -> ServerState {
     guard records, !known.isStandby else { return ServerState(text: try await read(session)) }

@@ -25,11 +25,11 @@ public final class RemoteDataSource<Element: Differentiable & Sendable>: DataSou
     _ transport: any RemoteTransport, key: String?, decoding: ElementDecoding<Element>,
     timing: RemoteTiming, clock: AnyClock
   ) {
-    let feed = SourceFeed(of: RemoteDataSource.self, location: "\(transport)")
-    feed.setMode("streamed", reason: "The server sends each change.")
-    collection = feed.collection
+    let writer = SourceWriter(of: RemoteDataSource.self, location: "\(transport)")
+    writer.setMode("streamed", reason: "The server sends each change.")
+    collection = writer.collection
     reader = RemoteReader(
-      transport, feed, key: key, decoding: decoding, timing: timing, clock: clock)
+      transport, writer, key: key, decoding: decoding, timing: timing, clock: clock)
   }
 
   deinit { reader.stop() }

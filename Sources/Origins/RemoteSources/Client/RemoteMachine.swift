@@ -130,12 +130,12 @@ struct RemoteMachine {
       reported = status
       return [.show(status)]
     case (.connecting, .broken(let error, let delay)):
-      doubtToken(error)
+      countTokenFailure(error)
       return breakOff(
         error, after: delay,
         isSilent: revision == nil && failures < Self.silentFailures && delay == .zero)
     case (.connecting, .refused(let error, let delay)):
-      doubtToken(error)
+      countTokenFailure(error)
       return breakOff(error, after: delay)
     case (.live, .broken(let error, let delay)), (.live, .refused(let error, let delay)):
       return breakOff(error, after: delay)
@@ -179,7 +179,7 @@ struct RemoteMachine {
 
   /// Forgets the token if the server may be unable to answer it: it says so, or it was reached several times without
   /// success.
-  private mutating func doubtToken(_ error: SourceError) {
+  private mutating func countTokenFailure(_ error: SourceError) {
     let failure = error.underlying as? TransportError
     let isReached = failure?.isAtConnecting != true
     if failure?.statusCode.map(Self.tokenCodes.contains)

@@ -10,7 +10,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
 
   private let queue = DispatchQueue(label: "swappable.remote")
   private let transport: any RemoteTransport
-  private let feed: SourceFeed<Element>
+  private let writer: SourceWriter<Element>
   private let decoding: ElementDecoding<Element>
   private let timing: RemoteTiming
   private let pauseTimer: QueueTimer
@@ -28,10 +28,10 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
   private var waitingSince: ContinuousClock.Instant?
 
   init(
-    _ transport: any RemoteTransport, _ feed: SourceFeed<Element>, key: String?,
+    _ transport: any RemoteTransport, _ writer: SourceWriter<Element>, key: String?,
     decoding: ElementDecoding<Element>, timing: RemoteTiming, clock: AnyClock
   ) {
-    (self.transport, self.feed, self.decoding) = (transport, feed, decoding)
+    (self.transport, self.writer, self.decoding) = (transport, writer, decoding)
     (self.key, isKeyFixed, self.timing) = (key, key != nil, timing)
     machine = RemoteMachine { Self.error($0, transport) }
     pauseTimer = QueueTimer(queue: queue, clock: clock)
@@ -51,7 +51,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
       case .awaitSuccess:
         successTimer.schedule(after: timing.success) { [weak self] in self?.handle(.lasted) }
       case .publish(let status): publish(status)
-      case .show(let status): feed.show(status.state, diagnostics: status.diagnostics)
+      case .show(let status): writer.show(status.state, diagnostics: status.diagnostics)
       case .pause(let failures, let delay):
         pauseTimer.schedule(after: delay + timing.backoff.pause(after: failures)) { [weak self] in
           self?.handle(.retry)
@@ -185,7 +185,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
       handle(input) { status in
         if !isKeyFixed { key = initial.key }
         waitingSince = nil
-        feed.publish(
+        writer.publish(
           .whole(elements), status.state, diagnostics: status.diagnostics, startedAt: start)
       }
     case .change(let change):
@@ -203,7 +203,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
       let updated = try decode(checked.updated)
       handle(.change(revision: change.revision, token: change.token)) { status in
         // The sender may identify elements in another way, so its moves need not be the fewest here.
-        feed.publish(
+        writer.publish(
           .changed(checked.changeset.withLeastMoves, inserted: inserted, updated: updated),
           status.state, diagnostics: status.diagnostics)
       }
@@ -218,10 +218,10 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
   }
 
   private func check(_ change: InputChange) throws(InputEventError) -> InputChange.Checked {
-    if let snapshot = feed.collection.snapshot as? Snapshot<JSONElement> {
+    if let snapshot = writer.collection.snapshot as? Snapshot<JSONElement> {
       return try change.checked(against: snapshot)
     }
-    return try change.checked(count: feed.collection.count)
+    return try change.checked(count: writer.collection.count)
   }
 
   private func decode(_ elements: [JSONElement]) throws(InputEventError) -> [Element] {

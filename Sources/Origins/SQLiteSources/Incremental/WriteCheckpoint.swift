@@ -20,7 +20,7 @@ struct WriteCheckpoint {
   private static let patience = Duration.milliseconds(20)
 
   /// The result of a read from the writer.
-  enum Finding<Value> {
+  enum Outcome<Value> {
     /// The value that was read, and the checkpoint of this read.
     case rows(Value, next: WriteCheckpoint)
     /// Another connection has written, the schema has changed, or too many rows were written.
@@ -64,10 +64,10 @@ struct WriteCheckpoint {
   func read<Value>(
     limit: Int, tracking: ChangeTracking,
     _ read: ([Int64], SQLiteDatabase) throws(SQLiteError) -> Value
-  ) throws(SQLiteError) -> Finding<Value> {
+  ) throws(SQLiteError) -> Outcome<Value> {
     guard let writer else { return .isOver }
     let found = try writer.withDatabase(within: WriteCheckpoint.patience) {
-      database throws(SQLiteError) -> Finding<Value> in
+      database throws(SQLiteError) -> Outcome<Value> in
       // A thread that has left a transaction open by its own SQL has exclusive use of the
       // connection.
       guard !database.isInTransaction else { return .isOccupied }

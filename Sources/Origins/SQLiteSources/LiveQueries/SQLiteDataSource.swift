@@ -57,7 +57,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   // 1. A `SQLiteConnection` reports its commit, or the `ChangeMonitor` finds the commit of another writer.
   // 2. `requestRead` notes the change, and the `ReadLoop` decides when to read.
   // 3. `SQLiteLiveQuery` reads the change in a transaction, and maps new rows to elements after it.
-  // 4. The feed edits the collection.
+  // 4. The writer edits the collection.
 
   private struct State: Sendable {
     /// The number of the source at the monitor.
@@ -65,7 +65,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     var unread = UnreadChanges()
   }
 
-  private let feed: SourceFeed<Element>
+  private let writer: SourceWriter<Element>
   private let monitor: ChangeMonitor
   private let query: SQLiteQuery
   /// Only blocks of the queue use it.
@@ -75,7 +75,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   private let loop: ReadLoop
 
   /// The elements of the result, as a read-only collection.
-  public var collection: LiveCollection<Element> { feed.collection }
+  public var collection: LiveCollection<Element> { writer.collection }
 
   /// The SQL of the query.
   public var sql: String { query.sql }
@@ -164,7 +164,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
       default: throw error
       }
     }
-    feed = SourceFeed(
+    writer = SourceWriter(
       of: SQLiteDataSource.self,
       location: "\(monitor.path?.description ?? "in memory"): \(query.sql)",
       status: SourceStatus(state))
@@ -180,7 +180,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   /// The first observation calls this method, and so does an operator or a container over this source.
   public func start() {
     guard loop.activate({ [weak self] in SQLiteDataSource.read { self } }) else { return }
-    feed.show(.loading)
+    writer.show(.loading)
     let number = monitor.attach { [weak self] changes in self?.requestRead(including: changes) }
     state.withLock { state in
       state.number = number
@@ -240,7 +240,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     let start: ContinuousClock.Instant
     let counts: (all: Int, written: Int)
 
-    func run() throws(LiveQueryError<SQLiteError>) -> SourceFeed<Element>.Contents {
+    func run() throws(LiveQueryError<SQLiteError>) -> SourceWriter<Element>.Contents {
       try liveQuery.update(including: changes, client: number) { collection.snapshot }
     }
   }
@@ -259,26 +259,27 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     guard loop.beginRead(isForced: isForced) else { return nil }
     let (changes, number) = state.withLock { ($0.unread.beginRead(), $0.number) }
     return Reading(
-      liveQuery: liveQuery, collection: feed.collection, changes: changes, number: number,
+      liveQuery: liveQuery, collection: writer.collection, changes: changes, number: number,
       start: .now, counts: liveQuery.counts)
   }
 
   private func finish(
-    _ reading: Reading, _ result: Result<SourceFeed<Element>.Contents, LiveQueryError<SQLiteError>>
+    _ reading: Reading,
+    _ result: Result<SourceWriter<Element>.Contents, LiveQueryError<SQLiteError>>
   ) {
     var retryInterval: Duration?
     switch result {
     case .success(let change):
       let hasRead = liveQuery.counts != reading.counts
       if hasRead, let mode = liveQuery.mode {
-        feed.setMode(mode.0.rawValue, reason: mode.reason)
+        writer.setMode(mode.0.rawValue, reason: mode.reason)
       }
-      feed.publish(
+      writer.publish(
         change, diagnostics: diagnostics, startedAt: hasRead ? reading.start : nil,
         areIdentitiesUnique: liveQuery.areIdentitiesUnique)
     case .failure(let error):
       if error.isReported {
-        feed.show(error.error.sourceState, diagnostics: diagnostics)
+        writer.show(error.error.sourceState, diagnostics: diagnostics)
       }
       retryInterval = error.retryInterval
     }

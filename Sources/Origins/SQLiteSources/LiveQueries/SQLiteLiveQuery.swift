@@ -87,7 +87,7 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
   ///   - shown: A closure that returns the current elements.
   func update(
     including changes: UnreadChanges.Extent, client: Int?, _ shown: () -> Snapshot<Element>
-  ) throws(LiveQueryError<SQLiteError>) -> SourceFeed<Element>.Contents {
+  ) throws(LiveQueryError<SQLiteError>) -> SourceWriter<Element>.Contents {
     if changes == .ownCommits, hasWriter, let result = readWrittenRows(shown) {
       return try result.get()
     }
@@ -136,9 +136,9 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
   /// - Returns: The result, or `nil` if the whole result must be read.
   private func readWrittenRows(
     _ shown: () -> Snapshot<Element>
-  ) -> Result<SourceFeed<Element>.Contents, LiveQueryError<SQLiteError>>? {
+  ) -> Result<SourceWriter<Element>.Contents, LiveQueryError<SQLiteError>>? {
     guard lastRead != nil, let checkpoint, case .success(let scan) = plan else { return nil }
-    let found: WriteCheckpoint.Finding<RowChange?>
+    let found: WriteCheckpoint.Outcome<RowChange?>
     do throws(SQLiteError) {
       let limit = max(64, incremental.index.count / 20)
       found = try checkpoint.read(limit: limit, tracking: tracking) {
@@ -173,7 +173,7 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
 
   private func readAll(
     _ version: DatabaseReader.Version, _ shown: () -> Snapshot<Element>
-  ) throws(LiveQueryError<SQLiteError>) -> SourceFeed<Element>.Contents {
+  ) throws(LiveQueryError<SQLiteError>) -> SourceWriter<Element>.Contents {
     counts.all += 1
     var isRead = false
     do throws(SQLiteError) {

@@ -12,41 +12,41 @@ struct RowTable<Element: Codable & Differentiable & Sendable> {
 
   private var table: String { SessionTables.elements }
 
-  func insert(_ element: Element, rank: Int64, mark: StoredRow.Mark) throws -> StoredRow {
+  func insert(_ element: Element, rank: Int64, mark: StoredElement.Mark) throws -> StoredElement {
     let text = try encode(element)
     try connection.execute(
       "INSERT INTO \(table) (session, list, rank, mark, element) VALUES (?, ?, ?, ?, ?)",
       [session, list, rank, mark.rawValue, text])
-    return StoredRow(
+    return StoredElement(
       id: connection.lastInsertRowID, rank: rank, mark: mark,
-      check: StoredRow.check(rank: rank, element: text))
+      check: StoredElement.check(rank: rank, element: text))
   }
 
-  func update(_ row: StoredRow, _ element: Element, rank: Int64) throws -> StoredRow {
+  func update(_ row: StoredElement, _ element: Element, rank: Int64) throws -> StoredElement {
     let text = try encode(element)
     try connection.execute(
       "UPDATE \(table) SET rank = ?, element = ? WHERE id = ?", [rank, text, row.id])
-    return StoredRow(
-      id: row.id, rank: rank, mark: row.mark, check: StoredRow.check(rank: rank, element: text))
+    return StoredElement(
+      id: row.id, rank: rank, mark: row.mark, check: StoredElement.check(rank: rank, element: text))
   }
 
-  func delete(_ row: StoredRow) throws {
+  func delete(_ row: StoredElement) throws {
     try connection.execute("DELETE FROM \(table) WHERE id = ?", [row.id])
   }
 
   /// Removes a row from the newer version and keeps it in the older one.
-  func keepForOlder(_ row: StoredRow) throws {
+  func keepForOlder(_ row: StoredElement) throws {
     try connection.execute(
-      "UPDATE \(table) SET mark = \(StoredRow.Mark.olderOnly.rawValue) WHERE id = ?", [row.id])
+      "UPDATE \(table) SET mark = \(StoredElement.Mark.olderOnly.rawValue) WHERE id = ?", [row.id])
   }
 
   /// Removes the older version.
   func removeOlder() throws {
     let marked = "WHERE session = ? AND list = ? AND mark <> 0 AND mark = "
     try connection.execute(
-      "DELETE FROM \(table) \(marked)\(StoredRow.Mark.olderOnly.rawValue)", [session, list])
+      "DELETE FROM \(table) \(marked)\(StoredElement.Mark.olderOnly.rawValue)", [session, list])
     try connection.execute(
-      "UPDATE \(table) SET mark = 0 \(marked)\(StoredRow.Mark.newerOnly.rawValue)",
+      "UPDATE \(table) SET mark = 0 \(marked)\(StoredElement.Mark.newerOnly.rawValue)",
       [session, list])
   }
 
@@ -57,22 +57,22 @@ struct RowTable<Element: Codable & Differentiable & Sendable> {
     let found = try connection.query(
       "SELECT id, rank, mark, element FROM \(table) WHERE session = ? AND list = ? ORDER BY rank, id",
       [session, list])
-    var (rows, texts): ([StoredRow], [String]) = ([], [])
+    var (rows, texts): ([StoredElement], [String]) = ([], [])
     for row in found {
       guard let id: Int64 = try? row.value(at: 0), let rank: Int64 = try? row.value(at: 1),
-        let mark = (try? row.value(at: 2, as: Int64.self)).flatMap(StoredRow.Mark.init),
+        let mark = (try? row.value(at: 2, as: Int64.self)).flatMap(StoredElement.Mark.init),
         let text: String = try? row.value(at: 3)
       else {
         throw SessionTables(connection).damaged("table \(table)")
       }
       rows.append(
-        StoredRow(
-          id: id, rank: rank, mark: mark, check: StoredRow.check(rank: rank, element: text)))
+        StoredElement(
+          id: id, rank: rank, mark: mark, check: StoredElement.check(rank: rank, element: text)))
       texts.append(text)
     }
     var list = StoredList<Element>()
     let elements = try decode(texts, of: rows)
-    func version(without mark: StoredRow.Mark) -> [Int] {
+    func version(without mark: StoredElement.Mark) -> [Int] {
       rows.indices.filter { rows[$0].mark != mark }
     }
     let newer = version(without: .olderOnly)
@@ -93,7 +93,7 @@ struct RowTable<Element: Codable & Differentiable & Sendable> {
 
   /// Decodes the elements of rows. It decodes 512 texts as one array, which is much faster.
   private func decode(
-    _ texts: [String], of rows: [StoredRow]
+    _ texts: [String], of rows: [StoredElement]
   ) throws(StoreError) -> [Element] {
     var elements: [Element] = []
     elements.reserveCapacity(texts.count)
@@ -112,7 +112,7 @@ struct RowTable<Element: Codable & Differentiable & Sendable> {
     return elements
   }
 
-  private func decode(_ text: String, of row: StoredRow) throws(StoreError) -> Element {
+  private func decode(_ text: String, of row: StoredElement) throws(StoreError) -> Element {
     do {
       return try JSONCoding.decoder.decode(Element.self, from: Data(text.utf8))
     } catch {

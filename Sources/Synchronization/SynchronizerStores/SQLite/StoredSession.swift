@@ -39,7 +39,7 @@ struct StoredSession<
 struct StoredList<Element: Codable & Differentiable & Sendable>: Sendable {
   var newer = Snapshot<Element>()
   /// The rows of the newer version, in order.
-  var rows: [StoredRow] = []
+  var rows: [StoredElement] = []
   var older: Snapshot<Element>?
   var olderCheck = ListCheck()
 
@@ -83,7 +83,7 @@ struct StoredList<Element: Codable & Differentiable & Sendable>: Sendable {
       origins[offset] < 0 || moved.contains(offset) ? nil : rows[origins[offset]].rank
     }
     Ranks.fill(&ranks)
-    var written: [StoredRow] = []
+    var written: [StoredElement] = []
     written.reserveCapacity(origins.count)
     for (offset, (origin, rank)) in zip(origins, ranks).enumerated() {
       guard let rank else { preconditionFailure("row \(offset) of \(origins.count) has no rank") }
@@ -97,7 +97,7 @@ struct StoredList<Element: Codable & Differentiable & Sendable>: Sendable {
     rows = written
   }
 
-  private func remove(_ row: StoredRow, _ table: RowTable<Element>) throws {
+  private func remove(_ row: StoredElement, _ table: RowTable<Element>) throws {
     if older != nil, row.mark == .all {
       try table.keepForOlder(row)
     } else {
@@ -106,8 +106,8 @@ struct StoredList<Element: Codable & Differentiable & Sendable>: Sendable {
   }
 
   private func place(
-    _ element: Element, at rank: Int64, over row: StoredRow?, _ table: RowTable<Element>
-  ) throws -> StoredRow {
+    _ element: Element, at rank: Int64, over row: StoredElement?, _ table: RowTable<Element>
+  ) throws -> StoredElement {
     // A row that the older version shares must stay unchanged.
     if let row, older != nil, row.mark == .all { try table.keepForOlder(row) }
     if let row, older == nil || row.mark != .all {
@@ -118,7 +118,7 @@ struct StoredList<Element: Codable & Differentiable & Sendable>: Sendable {
 }
 
 /// The known data of a row that has an element of a list.
-struct StoredRow: Sendable, Hashable {
+struct StoredElement: Sendable, Hashable {
   /// The versions of a list that have a row. There is an older version only while a push is pending.
   enum Mark: Int64, Sendable {
     /// The newer version, and the older one if it exists.
@@ -149,7 +149,7 @@ struct ListCheck: Codable, Hashable, Sendable {
 
   init() {}
 
-  init(_ rows: some Sequence<StoredRow>) {
+  init(_ rows: some Sequence<StoredElement>) {
     for row in rows { add(row.check) }
   }
 

@@ -17,7 +17,7 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
     var events: [CollectionEvent<Element>] = []
     var latest: CollectionEvent<Element>?
     /// The operations of all changes, including changes that are no longer kept.
-    var operations = Reach.Operations()
+    var operations = Coverage.Operations()
     var violations: [ContractError] = []
     /// The number of the first recorded event whose replay was not checked.
     var unchecked = 0
@@ -30,7 +30,7 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
   var count: Int { state.withLock { $0.count } }
   var events: [CollectionEvent<Element>] { state.withLock { $0.events } }
   var latest: CollectionEvent<Element>? { state.withLock { $0.latest } }
-  var operations: Reach.Operations { state.withLock { $0.operations } }
+  var operations: Coverage.Operations { state.withLock { $0.operations } }
 
   /// Returns the violations, including violations in replays that are checked at the end.
   func violations() -> [ContractError] {

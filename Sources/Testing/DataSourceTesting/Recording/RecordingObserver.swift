@@ -120,7 +120,7 @@ extension RecordingObserver {
   public var revision: Int? { record.latest?.revision }
 
   /// The numbers of the operations of all changes so far, kept or not.
-  package var operations: Reach.Operations { record.operations }
+  package var operations: Coverage.Operations { record.operations }
 
   /// The violations in the events, in order.
   public var violations: [ContractError] { record.violations() }

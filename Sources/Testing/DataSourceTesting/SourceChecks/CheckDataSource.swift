@@ -23,7 +23,7 @@ import ReactiveSignals
 ///     keep the result.
 ///   - mutate: A closure that changes the data behind a source at random.
 ///   - expected: A closure that returns the contents that the source must have in the end.
-///   - spoil: A closure that makes the data unreadable, or `nil` if this is not possible. It must do so
+///   - damage: A closure that makes the data unreadable, or `nil` if this is not possible. It must do so
 ///     in one step and keep the data as they are. For example, it renames a directory instead of
 ///     deleting its files one by one, because the source may show each deletion.
 ///   - repair: A closure that makes the data readable again.
@@ -34,7 +34,7 @@ public func checkDataSource<Source: DataSource>(
   makeSource: @escaping @Sendable () async throws -> Source,
   mutate: @escaping @Sendable (Source, inout SeededGenerator) async throws -> Void,
   expected: @escaping @Sendable (Source) async throws -> [Source.Element],
-  spoil: (@Sendable (Source) async throws -> Void)? = nil,
+  damage: (@Sendable (Source) async throws -> Void)? = nil,
   repair: (@Sendable (Source) async throws -> Void)? = nil
 ) async throws {
   for seed in seeds {
@@ -44,7 +44,7 @@ public func checkDataSource<Source: DataSource>(
     try await check.checkEvents()
     try await check.checkSwapping()
     try await check.checkLifetime()
-    if let spoil, let repair { try await check.checkFailing(spoil, repair) }
+    if let damage, let repair { try await check.checkFailing(damage, repair) }
   }
 }
 
@@ -129,7 +129,7 @@ struct DataSourceCheck<Source: DataSource>: Sendable {
         "E6", "the source has the expected contents, but its status is \(source.status)")
     }
     if let fault = statuses.fault ?? order.fault { throw violation(fault.rule, fault.message) }
-    Reach.note(first)
+    Coverage.note(first)
   }
 
   /// Waits until the source has loaded.

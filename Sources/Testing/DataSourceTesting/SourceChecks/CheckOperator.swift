@@ -25,15 +25,15 @@ public func checkOperator<Output: Differentiable & Sendable>(
   is reference: @escaping @Sendable ([TestElement]) -> [Output],
   seeds: some Sequence<UInt64> = 0..<20, steps: Int = 30, calls: (() -> Int)? = nil
 ) throws(ContractError) {
-  var reach = EditorReach()
+  var coverage = EditorCoverage()
   for seed in seeds {
     // Every other run repeats identities.
     let editor = RandomEditor(seed: seed, allowsDuplicates: seed.isMultiple(of: 2))
     var run = OperatorCheck(
       makeOutput: makeOutput, reference: reference, calls: calls, editor: editor)
-    reach.add(try run.perform(steps), steps: run.editor.step)
+    coverage.add(try run.perform(steps), steps: run.editor.step)
   }
-  try reach.check()
+  try coverage.check()
 }
 
 /// Compares an operator over elements of any type with a pure function, in one run.
@@ -144,7 +144,7 @@ public func checkOperator<
   is reference: @escaping @Sendable ([First], [Second], Int) -> [Output],
   seeds: some Sequence<UInt64> = 0..<20, steps: Int = 30
 ) throws(ContractError) {
-  var (firstReach, secondReach) = (EditorReach(), EditorReach())
+  var (firstReach, secondReach) = (EditorCoverage(), EditorCoverage())
   for seed in seeds {
     let allowsDuplicates = seed.isMultiple(of: 2)
     var firstEditor = RandomEditor(seed: seed, allowsDuplicates: allowsDuplicates)
@@ -187,7 +187,7 @@ public func checkOperator<
     }
     firstReach.add(inputs[0].operations, steps: firstEditor.step)
     secondReach.add(inputs[1].operations, steps: secondEditor.step)
-    Reach.note(events[0])
+    Coverage.note(events[0])
   }
   try firstReach.check()
   try secondReach.check()

@@ -38,7 +38,7 @@ extension DataSourceCheck {
 
   /// Checks the source while its data becomes unreadable and readable again.
   mutating func checkFailing(
-    _ spoil: @Sendable (Source) async throws -> Void,
+    _ damage: @Sendable (Source) async throws -> Void,
     _ repair: @Sendable (Source) async throws -> Void
   ) async throws {
     let source = try await makeSource()
@@ -48,7 +48,7 @@ extension DataSourceCheck {
     for _ in 0..<max(1, steps / 6) {
       let contents = source.snapshot
       let count = recorder.eventCount
-      try await spoil(source)
+      try await damage(source)
       guard await statuses.wait(timeout, until: { $0.status.error != nil }) else {
         throw violation(
           "E6",

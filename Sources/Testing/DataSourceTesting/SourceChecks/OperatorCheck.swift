@@ -17,7 +17,7 @@ struct OperatorCheck<Input: Differentiable & Sendable, Output: Differentiable & 
   }
 
   /// Performs some steps, and returns the operations of the input.
-  mutating func perform(_ steps: Int) throws(ContractError) -> Reach.Operations {
+  mutating func perform(_ steps: Int) throws(ContractError) -> Coverage.Operations {
     let source = ArrayDataSource(editor.makeElements())
     let input = RecordingObserver(source, seed: editor.seed)
     let before = calls?() ?? 0
@@ -43,7 +43,7 @@ struct OperatorCheck<Input: Differentiable & Sendable, Output: Differentiable & 
       for one in attached { try check(one, source.snapshot) }
     }
     try input.check(against: source)
-    for one in attached { Reach.note(one.recorder) }
+    for one in attached { Coverage.note(one.recorder) }
     return input.operations
   }
 

@@ -58,18 +58,18 @@ struct SinkCheck<View: BatchUpdatingListView, Item, Change: Hashable & Sendable,
 
   /// Binds a view to a source for each editor, and edits the source at random.
   func check(_ editors: [RandomEditor<TestElement>], steps: Int) async throws {
-    var reach = EditorReach()
+    var coverage = EditorCoverage()
     for var editor in editors {
       let operations = try await check(&editor, steps: steps)
-      reach.add(operations, steps: editor.step)
+      coverage.add(operations, steps: editor.step)
     }
-    try reach.check()
+    try coverage.check()
   }
 
   /// Binds a view to a source, edits the source at random, and returns the operations of the source.
   private func check(
     _ editor: inout RandomEditor<TestElement>, steps: Int
-  ) async throws -> Reach.Operations {
+  ) async throws -> Coverage.Operations {
     let probe = Probe(try makeView())
     let source = ArrayDataSource(editor.makeElements())
     let edits = RecordingObserver(counting: source)

@@ -21,10 +21,10 @@ struct Apply: Command {
 
   func run(_ output: Output) async throws(LivelistError) {
     let old = try await oldElements()
-    let feed = SourceFeed(of: LinesDataSource.self)
-    if let old { feed.publish(.whole(old)) }
+    let writer = SourceWriter(of: LinesDataSource.self)
+    if let old { writer.publish(.whole(old)) }
     var list = FoldedList(
-      feed, hasElements: old != nil,
+      writer, hasElements: old != nil,
       advice: "name the elements before it with livelist apply OLD")
     do throws(InputEventError) {
       try await list.apply(LineReader(descriptor: STDIN_FILENO))
@@ -40,7 +40,7 @@ struct Apply: Command {
       Program.fail(
         "the source of the events has failed, and its last contents are printed: \(error.message)")
     }
-    output.array(of: feed.collection.snapshot)
+    output.array(of: writer.collection.snapshot)
     // Exiting the process frees the memory faster than releasing all objects.
     Program.end()
   }

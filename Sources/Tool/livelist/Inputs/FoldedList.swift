@@ -5,7 +5,7 @@ import RemoteSources
 
 /// A list to which the events of another program are applied one after another.
 struct FoldedList {
-  private let feed: SourceFeed<JSONElement>
+  private let writer: SourceWriter<JSONElement>
   /// The revision of the last event, or `nil` before the first one.
   private(set) var revision: Int?
   /// The status that the events report.
@@ -18,8 +18,8 @@ struct FoldedList {
   ///   - feed: The elements before the first event.
   ///   - hasElements: A Boolean value that indicates whether the first event may be a change.
   ///   - advice: What helps if the first event must be an initial event, and is a change.
-  init(_ feed: SourceFeed<JSONElement>, hasElements: Bool = false, advice: String) {
-    self.feed = feed
+  init(_ writer: SourceWriter<JSONElement>, hasElements: Bool = false, advice: String) {
+    self.writer = writer
     self.hasElements = hasElements
     self.advice = advice
   }
@@ -50,7 +50,7 @@ struct FoldedList {
     switch event {
     case .status(let state, let message):
       status = SourceStatus(reported: state, message)
-      if hasElements { feed.show(status.state) }
+      if hasElements { writer.show(status.state) }
     case .initial(let initial):
       // The initial events of a feed report the state, and those of `watch` do not.
       if let failure = initial.failure {
@@ -59,7 +59,7 @@ struct FoldedList {
         // Another run of `watch` begins with a list that is loaded.
         status = .loaded
       }
-      feed.publish(.whole(initial.elements), status.state)
+      writer.publish(.whole(initial.elements), status.state)
       (revision, hasElements) = (initial.revision, true)
     case .change(let change):
       guard hasElements else {
@@ -70,9 +70,9 @@ struct FoldedList {
       if change.isEmpty, change.token == nil {
         throw InputEventError("the change has no deletes, inserts, updates or moves")
       }
-      let checked = try change.checked(against: feed.collection.snapshot)
+      let checked = try change.checked(against: writer.collection.snapshot)
       // The other program may identify elements in another way, so its moves need not be the fewest here.
-      feed.publish(
+      writer.publish(
         .changed(
           checked.changeset.withLeastMoves, inserted: checked.inserted, updated: checked.updated),
         status.state)

@@ -10,7 +10,7 @@ import Synchronization
 /// If a line is not valid or an event is missing, the source fails and keeps its last contents. It
 /// cannot know the missing changes, so it reads no further events.
 final class LinesDataSource: DataSource {
-  private let feed = SourceFeed(of: LinesDataSource.self, location: "standard input")
+  private let writer = SourceWriter(of: LinesDataSource.self, location: "standard input")
   private let descriptor: Int32
   private let key: String?
   private let isStarted = Atomic(false)
@@ -21,24 +21,24 @@ final class LinesDataSource: DataSource {
   init(descriptor: Int32, key: String?) {
     self.descriptor = descriptor
     self.key = key
-    feed.setMode("streamed", reason: "Each line is applied when it arrives.")
+    writer.setMode("streamed", reason: "Each line is applied when it arrives.")
   }
 
-  var collection: LiveCollection<JSONElement> { feed.collection }
+  var collection: LiveCollection<JSONElement> { writer.collection }
 
   func start() {
     if isStarted.exchange(true, ordering: .sequentiallyConsistent) { return }
-    feed.show(.loading)
+    writer.show(.loading)
     // The task reads until the input ends or the program exits.
-    Task.detached { [feed, descriptor, key] in
-      await LinesDataSource.read(descriptor, key, into: feed)
+    Task.detached { [writer, descriptor, key] in
+      await LinesDataSource.read(descriptor, key, into: writer)
     }
   }
 
   private static func read(
-    _ descriptor: Int32, _ key: String?, into feed: SourceFeed<JSONElement>
+    _ descriptor: Int32, _ key: String?, into writer: SourceWriter<JSONElement>
   ) async {
-    var list = FoldedList(feed, advice: "pipe the output of livelist watch")
+    var list = FoldedList(writer, advice: "pipe the output of livelist watch")
     var failure: String?
     do throws(InputEventError) {
       try await list.apply(LineReader(descriptor: descriptor), key: key)
@@ -51,9 +51,9 @@ final class LinesDataSource: DataSource {
       failure = "\(error.reason); the list no longer changes, start both programs again"
     }
     if let failure {
-      return feed.show(.failed(SourceError(code: "lines", message: failure)))
+      return writer.show(.failed(SourceError(code: "lines", message: failure)))
     }
     let diagnostic = SourceStatus.Diagnostic(code: "ended", message: "the input has ended")
-    feed.show(list.status.state, diagnostics: [diagnostic])
+    writer.show(list.status.state, diagnostics: [diagnostic])
   }
 }

@@ -18,7 +18,7 @@ final class PathPatternSource: DataSource, @unchecked Sendable {
   private static let grace = DispatchTimeInterval.milliseconds(150)
 
   private let pattern: PathPattern
-  private let feed: SourceFeed<ByteString>
+  private let writer: SourceWriter<ByteString>
   private let queue = DispatchQueue(label: "livelist.path-pattern")
   private var watches: [ByteString: FileWatch] = [:]
   /// The paths that have gone, each with the time until which it stays in the list.
@@ -27,16 +27,16 @@ final class PathPatternSource: DataSource, @unchecked Sendable {
 
   init(_ pattern: PathPattern) {
     self.pattern = pattern
-    feed = SourceFeed(of: PathPatternSource.self, location: pattern.shown)
+    writer = SourceWriter(of: PathPatternSource.self, location: pattern.shown)
   }
 
-  var collection: LiveCollection<ByteString> { feed.collection }
+  var collection: LiveCollection<ByteString> { writer.collection }
 
   func start() {
     queue.async { [self] in
       if isStarted { return }
       isStarted = true
-      feed.show(.loading)
+      writer.show(.loading)
       read()
     }
   }
@@ -49,14 +49,14 @@ final class PathPatternSource: DataSource, @unchecked Sendable {
     while watch(matches.directories) { matches = pattern.matches() }
     let now = DispatchTime.now()
     for path in matches.paths { gone[path] = nil }
-    for path in Set(feed.collection.snapshot).subtracting(matches.paths) where gone[path] == nil {
+    for path in Set(writer.collection.snapshot).subtracting(matches.paths) where gone[path] == nil {
       gone[path] = now + Self.grace
       queue.asyncAfter(deadline: now + Self.grace) { [weak self] in self?.read() }
     }
     gone = gone.filter { $0.value > now }
     let paths = (matches.paths + gone.keys).sorted()
     let status = status(of: matches, count: paths.count)
-    feed.publish(
+    writer.publish(
       .whole(paths), status.state, diagnostics: status.diagnostics, startedAt: start)
   }
 

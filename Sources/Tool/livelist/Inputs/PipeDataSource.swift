@@ -9,7 +9,7 @@ import Synchronization
 /// A JSON array is shown when it is complete. Lines are shown when they arrive if the source is followed, and
 /// otherwise when the input ends.
 final class PipeDataSource: DataSource {
-  private let feed: SourceFeed<JSONElement>
+  private let writer: SourceWriter<JSONElement>
   private let path: ByteString
   private let name: String
   private let format: SourceSpecification.Format?
@@ -25,24 +25,24 @@ final class PipeDataSource: DataSource {
     self.format = format
     self.options = options
     name = path == SourceSpecification.standardInput ? "standard input" : path.description
-    feed = SourceFeed(of: PipeDataSource.self, location: name)
-    feed.setMode(
+    writer = SourceWriter(of: PipeDataSource.self, location: name)
+    writer.setMode(
       "read once",
       reason: options.followsPipes && format != .json
         ? "Each line is shown when it arrives." : nil)
   }
 
-  var collection: LiveCollection<JSONElement> { feed.collection }
+  var collection: LiveCollection<JSONElement> { writer.collection }
 
   func start() {
     if isStarted.exchange(true, ordering: .sequentiallyConsistent) { return }
-    feed.show(.loading)
+    writer.show(.loading)
     // The thread reads until the input ends or the program exits.
     Thread.detachNewThread { [self] in
       do {
         try load()
       } catch {
-        feed.show(.failed(failure(error)))
+        writer.show(.failed(failure(error)))
       }
     }
   }
@@ -61,7 +61,7 @@ final class PipeDataSource: DataSource {
     var bytes: [UInt8] = []
     var format = format
     var lines = PipeLines(name: name, options)
-    if options.followsPipes, format == .jsonLines { feed.publish(.whole([])) }
+    if options.followsPipes, format == .jsonLines { writer.publish(.whole([])) }
     while case let start = bytes.count, try bytes.append(readingFrom: descriptor) {
       // A byte order mark may arrive before the text, and in parts.
       if format == nil, !byteOrderMark.starts(with: bytes),
@@ -76,7 +76,7 @@ final class PipeDataSource: DataSource {
       bytes.removeSubrange(...end)
     }
     if format == .json {
-      feed.publish(
+      writer.publish(
         .whole(try JSONElement.elements(ofArray: bytes, key: options.key)),
         diagnostics: lines.diagnostics(isAtEnd: true))
     } else {
@@ -96,7 +96,7 @@ final class PipeDataSource: DataSource {
     _ bytes: ArraySlice<UInt8>, _ lines: inout PipeLines, isAtEnd: Bool = false
   ) throws(JSONElement.ParsingError) {
     let elements = try lines.parse(bytes)
-    feed.publish(.appended(elements), diagnostics: lines.diagnostics(isAtEnd: isAtEnd))
+    writer.publish(.appended(elements), diagnostics: lines.diagnostics(isAtEnd: isAtEnd))
   }
 }
 

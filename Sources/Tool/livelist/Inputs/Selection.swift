@@ -142,7 +142,7 @@ struct Selection: Sendable {
     // Sorting is stable: the last order is applied first.
     for order in orders.reversed() {
       let column = ViewSortColumn(order.column)
-      list = list.map { ViewRow($0) }
+      list = list.map { ViewElement($0) }
         .sorted(by: order.isDescending ? column.order.reversed : column.order)
         .map { $0.element }
     }

@@ -22,7 +22,7 @@ struct KeyWarnings {
       let edits = change.byIdentity
       for element in edits.deleted { numbers.remove(element) }
       numbers.insert(edits.inserted, in: change.after)
-      let contents = SourceFeed<JSONElement>.Contents.changed(
+      let contents = SourceWriter<JSONElement>.Contents.changed(
         change.changeset, inserted: change.inserted.map(\.element),
         updated: change.updated.map(\.new))
       identities.count(contents, from: change.before, to: change.after)

@@ -15,14 +15,14 @@ struct ViewArrangement: Sendable {
   }
 
   /// The rows that are shown.
-  let rows: LiveCollection<ViewRow>
+  let rows: LiveCollection<ViewElement>
   /// The rows, with a header before those of each group.
   let lines: LiveCollection<ViewLine>
   private let filter = Property(ViewFilter(""))
   private let order = Property(ViewArrangement.sourceOrder)
 
   /// The order in which all rows are equal. Therefore, the rows keep the order of the source.
-  private static let sourceOrder = ElementOrder<ViewRow> { _, _ in false }
+  private static let sourceOrder = ElementOrder<ViewElement> { _, _ in false }
 
   /// Creates a list.
   ///
@@ -38,7 +38,7 @@ struct ViewArrangement: Sendable {
     rows =
       source
       .map { element in
-        ViewRow(shown(element), in: field.map { ViewGroup(of: element, by: $0) })
+        ViewElement(shown(element), in: field.map { ViewGroup(of: element, by: $0) })
       }
       .filter(by: filter, effect: { $0.effect(of: $1) }) { $1.matches($0.element) }
       .sorted(by: order)
@@ -67,7 +67,7 @@ struct ViewArrangement: Sendable {
     }
   }
 
-  private func order(_ new: ViewOrder?, after old: ViewOrder?) -> ElementOrder<ViewRow> {
+  private func order(_ new: ViewOrder?, after old: ViewOrder?) -> ElementOrder<ViewElement> {
     guard let new else { return ViewArrangement.sourceOrder }
     // If only the direction changes, the rows keep their keys.
     if let old, new.column.hasSameBytes(as: old.column) { return order.value.reversed }

@@ -56,17 +56,17 @@ struct ViewColumns {
   /// Returns the columns of the list. An empty list has none.
   ///
   /// - Parameter order: The order of the list, which the heading of its column shows.
-  func columns(_ order: ViewOrder?) -> [TerminalColumn<ViewRow>] {
+  func columns(_ order: ViewOrder?) -> [TerminalColumn<ViewElement>] {
     func heading(_ title: String) -> String {
       guard let order, title.hasSameBytes(as: order.column) else { return title }
       return title + (order.isDescending ? " ▼" : " ▲")
     }
-    let value = TerminalColumn<ViewRow>(heading(Self.valueTitle)) { row in
+    let value = TerminalColumn<ViewElement>(heading(Self.valueTitle)) { row in
       row.element.kind == .object ? "" : ViewColumns.text(of: row.element)
     }
     let values = MemberValues(names)
     let members = names.enumerated().map { number, name in
-      TerminalColumn<ViewRow>(
+      TerminalColumn<ViewElement>(
         heading(name), alignment: numeric.contains(ByteString(name)) ? .trailing : .leading,
         isPinned: keyName.map { name.hasSameBytes(as: $0) } ?? false
       ) { row in
@@ -163,7 +163,7 @@ extension ViewColumns: Equatable {
 /// member in the row would take time that is quadratic in the number of members.
 private final class MemberValues: Sendable {
   private let numbers: [ByteString: Int]
-  private let latest = Locked<(row: ViewRow, values: [JSONElement?])?>(nil)
+  private let latest = Locked<(row: ViewElement, values: [JSONElement?])?>(nil)
 
   init(_ names: [String]) {
     numbers = Dictionary(
@@ -171,7 +171,7 @@ private final class MemberValues: Sendable {
   }
 
   /// Returns the value of the member with the name of a column.
-  func value(of row: ViewRow, in number: Int) -> JSONElement? {
+  func value(of row: ViewElement, in number: Int) -> JSONElement? {
     latest.withLock { latest in
       if let latest, latest.row === row { return latest.values[number] }
       var values = [JSONElement?](repeating: nil, count: numbers.count)

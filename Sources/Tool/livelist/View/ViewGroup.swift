@@ -25,11 +25,11 @@ struct ViewGroup: Hashable, Sendable {
 }
 
 /// A line of a view: a row, or the header of a group.
-typealias ViewLine = ListSection<ViewGroup, ViewRow>.Row
+typealias ViewLine = ListSection<ViewGroup, ViewElement>.Row
 
 extension ViewLine {
   /// The row, or `nil` for a header.
-  var row: ViewRow? { if case .element(let row) = self { row } else { nil } }
+  var row: ViewElement? { if case .element(let row) = self { row } else { nil } }
 }
 
 /// The numbers of the rows of a view. Headers have no number.

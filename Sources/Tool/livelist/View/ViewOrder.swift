@@ -61,7 +61,7 @@ final class ViewSortColumn: Sendable {
   }
 
   /// The ascending order of the values in the column.
-  var order: ElementOrder<ViewRow> {
+  var order: ElementOrder<ViewElement> {
     ElementOrder { one, other in one.key(in: self) < other.key(in: self) }
   }
 }
@@ -70,7 +70,7 @@ final class ViewSortColumn: Sendable {
 ///
 /// The key is computed once for each column that the list is sorted by, because a comparison that
 /// reads JSON takes much longer than a comparison of keys.
-final class ViewRow: Differentiable, @unchecked Sendable {
+final class ViewElement: Differentiable, @unchecked Sendable {
   // Sendable: only comparisons of one sorted collection access `sort`. They run in the passes of its domain, one at a
   // time.
   // The key is first because comparisons read it, and then nothing else of most rows.
@@ -87,7 +87,7 @@ final class ViewRow: Differentiable, @unchecked Sendable {
 
   var differenceIdentifier: JSONElement.Identifier { element.differenceIdentifier }
 
-  func isContentEqual(to source: ViewRow) -> Bool {
+  func isContentEqual(to source: ViewElement) -> Bool {
     element == source.element && group == source.group
   }
 

@@ -19,7 +19,7 @@ package struct FrameWriter: Sendable {
     let size: TerminalSize
     var lines: [TerminalLine]
     /// The layout of each line, or `nil` if it has not been needed yet.
-    var rows: [ScreenRow?]
+    var rows: [ScreenLine?]
     var cursor: Cursor
   }
 
@@ -59,7 +59,7 @@ package struct FrameWriter: Sendable {
       let count = frame.size.rows
       before = Shown(
         size: frame.size, lines: Array(repeating: TerminalLine(), count: count),
-        rows: Array(repeating: ScreenRow(), count: count), cursor: .unknown)
+        rows: Array(repeating: ScreenLine(), count: count), cursor: .unknown)
     }
     var after = draw(frame.lines, over: before, &output)
     place(frame.cursor, &after, &output)
@@ -79,7 +79,7 @@ package struct FrameWriter: Sendable {
       send(shifts, rows: before.size.rows, &shifting)
       for shift in shifts {
         shift.apply(to: &shifted.lines, blank: TerminalLine())
-        shift.apply(to: &shifted.rows, blank: ScreenRow())
+        shift.apply(to: &shifted.rows, blank: ScreenLine())
       }
       let after = rewrite(lines, over: shifted, &shifting, &costs)
       if shifting.bytes.count < plain.bytes.count {
@@ -129,12 +129,12 @@ package struct FrameWriter: Sendable {
     return after
   }
 
-  private func row(_ line: TerminalLine, _ size: TerminalSize) -> ScreenRow {
-    ScreenRow(line, columns: size.columns, isColorless: isColorless)
+  private func row(_ line: TerminalLine, _ size: TerminalSize) -> ScreenLine {
+    ScreenLine(line, columns: size.columns, isColorless: isColorless)
   }
 
   private func rewrite(
-    _ new: ScreenRow, over old: ScreenRow, at row: Int, columns: Int, _ output: inout ScreenOutput
+    _ new: ScreenLine, over old: ScreenLine, at row: Int, columns: Int, _ output: inout ScreenOutput
   ) {
     guard new.cells != old.cells else { return }
     let end = new.cells.count
@@ -156,7 +156,7 @@ package struct FrameWriter: Sendable {
         output.move(toColumn: column)
       }
     }
-    for range in ScreenRow.differences(old, new) {
+    for range in ScreenLine.differences(old, new) {
       move(to: range.lowerBound)
       write(new, range, columns: columns, &output)
       position = range.upperBound
@@ -168,7 +168,7 @@ package struct FrameWriter: Sendable {
   }
 
   private func write(
-    _ row: ScreenRow, _ range: Range<Int>, columns: Int, _ output: inout ScreenOutput
+    _ row: ScreenLine, _ range: Range<Int>, columns: Int, _ output: inout ScreenOutput
   ) {
     var column = range.lowerBound
     while column < range.upperBound {

@@ -37,7 +37,7 @@ struct ScreenOutput {
   mutating func write(_ cell: ScreenCell) {
     if cell.text == " " {
       // A space needs no change of style if it looks the same in the current style.
-      if ScreenRow.visibleStyle(ofSpaceIn: style) != cell.style { set(cell.style) }
+      if ScreenLine.visibleStyle(ofSpaceIn: style) != cell.style { set(cell.style) }
     } else {
       set(cell.style)
     }

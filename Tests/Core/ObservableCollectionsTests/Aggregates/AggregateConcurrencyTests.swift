@@ -45,7 +45,7 @@ import Testing
     isOver.value = true
     for reader in readers { try reader.join() }
     items.collection.flushAndWait()
-    Reach.note(edits)
+    Coverage.note(edits)
     let snapshot = items.snapshot
     #expect(total.value == Double(snapshot.reduce(0) { $0 + $1.content }))
     #expect(count.value == snapshot.count)

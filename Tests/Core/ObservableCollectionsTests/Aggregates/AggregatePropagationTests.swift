@@ -53,7 +53,7 @@ import Testing
       #expect(items.revision - revision <= 1)
     }
     try events.check(against: shares)
-    Reach.note(edits)
+    Coverage.note(edits)
     #expect(mismatches.value == 0)
   }
 

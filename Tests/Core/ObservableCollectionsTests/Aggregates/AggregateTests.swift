@@ -26,7 +26,7 @@ import Testing
       }
       // The aggregates of a late start are the same.
       for source in sources { #expect(AllAggregates(of: source).problem == nil, "seed \(seed)") }
-      Reach.note(edits)
+      Coverage.note(edits)
     }
   }
 
@@ -229,7 +229,7 @@ import Testing
           exact.isRounded(to: average, dividedBy: items.count), "seed \(seed), step \(step)")
       }
     }
-    Reach.note(edits)
+    Coverage.note(edits)
   }
 }
 

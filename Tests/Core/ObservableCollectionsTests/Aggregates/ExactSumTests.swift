@@ -32,15 +32,15 @@ import Testing
           let number = numbers.remove(at: random.below(numbers.count))
           sum.subtract(number)
           exact -= ReferenceNumber(number)
-          Reach.note("subtraction")
+          Coverage.note("subtraction")
         } else {
           let number = Self.double(&random)
           numbers.append(number)
           sum.add(number)
           exact += ReferenceNumber(number)
-          Reach.note("addition")
+          Coverage.note("addition")
         }
-        if sum.sum.isInfinite { Reach.note("infinite sum") }
+        if sum.sum.isInfinite { Coverage.note("infinite sum") }
         #expect(exact.isRounded(to: sum.sum), "seed \(seed), step \(step): \(numbers)")
         let count = numbers.isEmpty ? 1 : numbers.count
         #expect(
@@ -181,15 +181,15 @@ import Testing
         let number = numbers.remove(at: random.below(numbers.count))
         sum.subtract(number)
         exact -= Int128(number)
-        Reach.note("subtraction")
+        Coverage.note("subtraction")
       } else {
         let number = Int(bitPattern: UInt(random.next())) >> random.below(64)
         numbers.append(number)
         sum.add(number)
         exact += Int128(number)
-        Reach.note("addition")
+        Coverage.note("addition")
       }
-      if Int(exactly: exact) == nil { Reach.note("clamped sum") }
+      if Int(exactly: exact) == nil { Coverage.note("clamped sum") }
       #expect(sum.sum == Int(clamping: exact), "step \(step)")
       // `Double` rounds once, too.
       #expect(sum.average(of: 1) == Double(exact), "step \(step)")

@@ -150,8 +150,8 @@ struct TodoList: Differentiable, Sendable {
           all.snapshot.hasSameContents(as: expected(lists)), "seed \(seed), step \(step)")
       }
       try events.check(against: all)
-      Reach.note(parents, of: "parents")
-      Reach.note(events, of: "result")
+      Coverage.note(parents, of: "parents")
+      Coverage.note(events, of: "result")
     }
   }
 

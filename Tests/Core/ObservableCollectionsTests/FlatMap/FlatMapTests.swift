@@ -57,6 +57,6 @@ import Testing
       }
     }
     try recorder.check(against: output)
-    Reach.note(recorder)
+    Coverage.note(recorder)
   }
 }

@@ -86,11 +86,11 @@ import Testing
       try groupRecorder.check()
       for (recorder, section) in zip(recorders, sections) {
         try recorder.check(against: section.source)
-        Reach.note(recorder, of: "sections")
+        Coverage.note(recorder, of: "sections")
       }
       for (recorder, collection) in zip(heldRecorders, held) {
         try recorder.check(against: collection.source)
-        Reach.note(recorder, of: "elements")
+        Coverage.note(recorder, of: "elements")
       }
     }
   }

@@ -123,7 +123,7 @@ import Testing
       sections.observe { event in
         if case .change(let change) = event {
           let changeset = change.sectionedChangeset()
-          Reach.note(changeset)
+          Coverage.note(changeset)
           let next = changeset.applying(to: models(change.before), with: models(change.after))
           if next != models(change.after) || models(change.before) != shown.value {
             wrong.value += 1
@@ -177,7 +177,7 @@ import Testing
     }
     for (recorder, collection) in zip(recorders, held) {
       try recorder.check(against: collection)
-      Reach.note(recorder)
+      Coverage.note(recorder)
     }
     held = []
   }
@@ -299,7 +299,7 @@ import Testing
     for (key, source, recorder) in made.value {
       #expect(source.snapshot.elementsEqual(items.snapshot.filter { $0.content == key }))
       try recorder.check(against: source)
-      Reach.note(recorder)
+      Coverage.note(recorder)
     }
     #expect(wrong.value == 0 && made.value.count > 60)
     observation.dispose()

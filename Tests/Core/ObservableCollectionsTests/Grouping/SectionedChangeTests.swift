@@ -33,7 +33,7 @@ import Testing
       #expect(changeset.applying(to: before, with: after) == after)
       #expect(changeset.inverse.applying(to: after, with: before) == before)
       #expect(changeset.inverse.inverse == changeset)
-      Reach.note(changeset)
+      Coverage.note(changeset)
     }
     observation.dispose()
   }

@@ -69,7 +69,7 @@ import Testing
             $0.changeset.applying(to: states[one] ?? [], with: Array($0.after))
           }
           #expect((result ?? states[one]) == states[other], "seed \(seed)")
-          if let change { Reach.note(change.changeset) }
+          if let change { Coverage.note(change.changeset) }
         }
       }
       let events = Shared<[CollectionEvent<TestElement>]>([])

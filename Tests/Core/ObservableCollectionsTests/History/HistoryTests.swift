@@ -129,7 +129,7 @@ import Testing
         }
         #expect(change.revisionBefore == start && change.revision == end)
         #expect(change.changeset.applying(to: old, with: new) == new)
-        Reach.note(change.changeset)
+        Coverage.note(change.changeset)
         #expect(!change.changeset.isEmpty)
       }
       let reader = Reader(try #require(models[start]), at: start)
@@ -442,6 +442,6 @@ import Testing
     for worker in workers { try worker.join() }
     #expect(wrong.value == 0)
     #expect(history.snapshot.hasSameContents(as: items.snapshot))
-    Reach.note(edits)
+    Coverage.note(edits)
   }
 }

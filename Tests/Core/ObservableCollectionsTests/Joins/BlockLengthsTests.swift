@@ -24,12 +24,12 @@ import Testing
         let length = length()
         #expect(lengths.insertBlock(length, at: offset) == model[..<offset].reduce(0, +))
         model.insert(length, at: offset)
-        Reach.note("insertion")
+        Coverage.note("insertion")
       case 2:
         let (offset, length) = (random.below(model.count), length())
         lengths.setLength(length, at: offset)
         model[offset] = length
-        Reach.note("new length")
+        Coverage.note("new length")
       case 3:
         let (source, destination) = (random.below(model.count), random.below(model.count))
         let old = model.indices.flatMap { block in Array(repeating: block, count: model[block]) }
@@ -39,17 +39,17 @@ import Testing
         let new = order.flatMap { block in Array(repeating: block, count: model[block]) }
         #expect(change.applying(to: old, inserted: [], updated: []) == new)
         model.insert(model.remove(at: source), at: destination)
-        Reach.note("move")
+        Coverage.note("move")
       default:
         // Sometimes all of them, so that the next length is the only one.
         for _ in 0..<(random.oneIn(20) ? model.count : 1) {
           let offset = random.below(model.count)
           lengths.remove(at: offset)
           model.remove(at: offset)
-          Reach.note("removal")
+          Coverage.note("removal")
         }
       }
-      if Set(model).count == 1 { Reach.note("only one length") }
+      if Set(model).count == 1 { Coverage.note("only one length") }
       #expect(lengths.count == model.count && lengths.total == model.reduce(0, +))
       #expect(lengths.starts == model.indices.map { model[..<$0].reduce(0, +) })
       let blocks = model.indices.map { lengths.block(at: $0) }

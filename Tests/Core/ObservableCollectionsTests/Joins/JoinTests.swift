@@ -113,8 +113,8 @@ import Testing
     }
     try recorders.0.check(against: output)
     try recorders.1.check(against: leftOutput)
-    Reach.note(recorders.0, of: "joined")
-    Reach.note(recorders.1, of: "leftJoined")
+    Coverage.note(recorders.0, of: "joined")
+    Coverage.note(recorders.1, of: "leftJoined")
   }
 }
 

@@ -88,7 +88,7 @@ import Testing
         try #require(Array(rows.snapshot) == expected, "seed \(seed), step \(step)")
       }
       try events.check(against: rows)
-      Reach.note(events)
+      Coverage.note(events)
     }
   }
 

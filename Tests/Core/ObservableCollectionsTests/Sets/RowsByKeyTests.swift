@@ -24,21 +24,21 @@ import Testing
         let key = key()
         model.insert(key, at: offset)
         rows.insert(key, at: offset)
-        Reach.note("insertion")
+        Coverage.note("insertion")
       case 2:
         let offset = random.below(model.count)
         #expect(rows.remove(at: offset) == model.remove(at: offset))
-        Reach.note("removal")
+        Coverage.note("removal")
       case 3:
         let (offset, key) = (random.below(model.count), key())
         model[offset] = key
         rows.setKey(of: rows.order[offset], to: key)
-        Reach.note("new key")
+        Coverage.note("new key")
       default:
         let (source, destination) = (random.below(model.count), random.below(model.count))
         model.insert(model.remove(at: source), at: destination)
         rows.move(from: source, to: destination)
-        Reach.note("move")
+        Coverage.note("move")
       }
       #expect(rows.orderedKeys() == model)
       let violation = rows.violation

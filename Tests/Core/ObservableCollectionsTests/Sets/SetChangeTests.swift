@@ -121,7 +121,7 @@ import Testing
     }
     for (recorder, output) in zip(recorders, outputs) {
       try recorder.check(against: output)
-      Reach.note(recorder)
+      Coverage.note(recorder)
     }
   }
 

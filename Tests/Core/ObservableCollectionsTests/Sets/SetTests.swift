@@ -108,7 +108,7 @@ import Testing
     }
     for (number, (recorder, output)) in zip(recorders, outputs).enumerated() {
       try recorder.check(against: output.source)
-      Reach.note(recorder, of: SetOracle.names[number])
+      Coverage.note(recorder, of: SetOracle.names[number])
     }
   }
 }

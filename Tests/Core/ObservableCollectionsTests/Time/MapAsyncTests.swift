@@ -380,7 +380,7 @@ private final class HeldTransform: Sendable {
       for (recorder, list) in zip(recorders, [list, filled]) {
         try await recorder.wait(forContents: expected)
         try recorder.check(against: list)
-        Reach.note(recorder)
+        Coverage.note(recorder)
       }
       #expect(running.value.most <= 2 * concurrency)
     }

@@ -91,7 +91,7 @@ import Testing
           outputs += later
         }
       }
-      for recorder in recorders { Reach.note(recorder) }
+      for recorder in recorders { Coverage.note(recorder) }
     }
   }
 

@@ -119,7 +119,7 @@ private struct EditedList {
     for _ in 0..<random.below(editCount) + 1 { edit() }
     let new = elements
     changeset = Changeset(from: old, to: new)
-    Reach.note(changeset)
+    Coverage.note(changeset)
     fingerprint.apply(changeset) { Self.encoded(new[$0]) }
     return fingerprint.text == ListFingerprint(new.map(Self.encoded)).text
   }

@@ -85,7 +85,7 @@ package struct TerminalModel: Sendable {
   }
 
   /// Fills the screen with text that no program has written.
-  package mutating func spoil() {
+  package mutating func damage() {
     var cell = Cell()
     cell.text = "?"
     cells = Array(repeating: Array(repeating: cell, count: columns), count: rows)

@@ -109,9 +109,9 @@ import Testing
         case 3:
           // Move a range.
           let end = min(place + 1 + random.below(4), list.count)
-          let stretch = Array(list[place..<end])
+          let segment = Array(list[place..<end])
           list.removeSubrange(place..<end)
-          list.insert(contentsOf: stretch, at: random.below(list.count + 1))
+          list.insert(contentsOf: segment, at: random.below(list.count + 1))
         default:
           guard !list.isEmpty else { continue }
           let element = list.remove(at: place)
@@ -121,7 +121,7 @@ import Testing
       return list
     }
     let (mine, theirs) = (edited(), edited())
-    Reach.note(Changeset(from: base, to: mine))
+    Coverage.note(Changeset(from: base, to: mine))
     for answers in Answers.allCases { try compare(base, mine, theirs, answers) }
   }
 }

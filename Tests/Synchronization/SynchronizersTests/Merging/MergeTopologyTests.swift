@@ -68,7 +68,7 @@ import Testing
       var copies = Copies(count, of: Letter.list("A B C D E F"), linked: pairs)
       for copy in 0..<count {
         let edited = Self.edited(copies.lists[copy], &random)
-        Reach.note(Changeset(from: copies.lists[copy], to: edited))
+        Coverage.note(Changeset(from: copies.lists[copy], to: edited))
         copies.lists[copy] = edited
       }
       var turns = 0

@@ -212,9 +212,9 @@ private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
     let (mine, theirs) = (edited(&mineNext), edited(&theirNext))
     let merge = ThreeWayMerge(base: base, mine: mine, theirs: theirs)
     try check(merge, mine, theirs)
-    Reach.note(Changeset(from: base, to: mine))
-    Reach.note("conflict", merge.conflicts.count)
-    if merge.conflicts.isEmpty { Reach.note("merge without conflicts") }
+    Coverage.note(Changeset(from: base, to: mine))
+    Coverage.note("conflict", merge.conflicts.count)
+    if merge.conflicts.isEmpty { Coverage.note("merge without conflicts") }
     #expect(Set(merge.merged.map(\.id)).count == merge.merged.count)
 
     func contents(_ list: [TestElement]) -> [Int: Int] {

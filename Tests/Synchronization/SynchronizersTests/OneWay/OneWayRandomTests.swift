@@ -11,7 +11,7 @@ import Testing
   private static let seeds = (0..<(TestRun.isLong ? 50_000 : 500)).map { UInt64($0) }
 
   /// The calls that must fail in some runs, and a run without failures.
-  private static let failures = Reach.Cases([
+  private static let failures = Coverage.Cases([
     "begin", "fetch", "local", "remove", "update?", "prepare", "preview", "content", "end", "none",
   ])
 
@@ -103,8 +103,8 @@ import Testing
       }
       let trace = try await subject.run()
       let (calls, failures) = testCase.expectation()
-      for failure in failures { Reach.note(String(failure.prefix { $0 != " " })) }
-      if failures.isEmpty { Reach.note("none") }
+      for failure in failures { Coverage.note(String(failure.prefix { $0 != " " })) }
+      if failures.isEmpty { Coverage.note("none") }
       try #require(
         trace == Subject.trace(calls, answer: failures.isEmpty ? "ok" : "failed"), "seed \(seed)")
       try #require(subject.error?.failures.count ?? 0 == failures.count, "seed \(seed)")
@@ -154,7 +154,7 @@ import Testing
       ).sync()
       try #require(Array(store.snapshot) == listed, "seed \(seed)")
       try recorder.check(against: store)
-      Reach.note(recorder)
+      Coverage.note(recorder)
     }
   }
 

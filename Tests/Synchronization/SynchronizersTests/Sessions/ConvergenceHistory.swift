@@ -47,14 +47,14 @@ actor ConvergenceHistory {
 
   private static let sharedKeys = 0..<6
   /// The names of the events that happen at random.
-  static let events = Reach.Cases([
+  static let events = Coverage.Cases([
     "power cut", "refused call", "canceled session", "nested synchronization", "edit during a call",
     "breakdown", "change of the connection",
   ])
 
   private let seed: UInt64
   /// The counter of the test, because a session may make calls in tasks of its own.
-  private let reach = Reach.current
+  private let coverage = Coverage.current
   private let weakness: Weakness
   private var random: SeededGenerator
   private let remote: InMemoryRemote<TestElement>
@@ -93,10 +93,10 @@ actor ConvergenceHistory {
       case 0..<9: await edit(index)
       case 9..<17: await synchronize(index)
       case 17:
-        reach?.note("breakdown")
+        coverage?.note("breakdown")
         await breakDown(index)
       default:
-        reach?.note("change of the connection")
+        coverage?.note("change of the connection")
         machines[index].isOnline.toggle()
       }
       try await restartThoseWithoutPower()
@@ -191,23 +191,23 @@ actor ConvergenceHistory {
     defer { if call == .save { machines[index].isSaving = false } }
     switch random.below(10) {
     case 0:
-      reach?.note("power cut")
+      coverage?.note("power cut")
       power.value = false
       throw PowerCut()
     case 1:
       // A failed save has no effect.
       guard call != .save || moment == .before else { break }
-      reach?.note("refused call")
+      coverage?.note("refused call")
       throw Refusal()
     case 2:
-      reach?.note("canceled session")
+      coverage?.note("canceled session")
       machines[index].session?.cancel()
       if call != .save, random.oneIn(2) { throw CancellationError() }
     case 3, 4, 5, 6:
-      reach?.note("nested synchronization")
+      coverage?.note("nested synchronization")
       await synchronize(random.below(machines.count))
     default:
-      reach?.note("edit during a call")
+      coverage?.note("edit during a call")
       await edit(index)
     }
     // The client was switched off in the meantime.
@@ -221,9 +221,9 @@ actor ConvergenceHistory {
     contents.transaction { draft in
       let before = draft.elements
       for _ in 0...random.below(3) { edit(draft, by: client) }
-      var operations = Reach.Operations()
+      var operations = Coverage.Operations()
       operations.add(Changeset(from: before, to: draft.elements))
-      reach?.note(operations)
+      coverage?.note(operations)
       return Self.touched(before, draft.elements)
     }
   }

@@ -78,7 +78,7 @@ import TestSupport
       #expect(Array(session.client.snapshot) == end)
       #expect(Array(session.shadow) == end)
       try recorder.check(against: session.client)
-      Reach.note(recorder)
+      Coverage.note(recorder)
     }
     for (session, disk) in zip(sessions, disks) {
       try await session.save()
@@ -127,7 +127,7 @@ import TestSupport
     }
     let session = Session(client: client, remote: remote)
     try await session.synchronize()
-    Reach.note(edits)
+    Coverage.note(edits)
     #expect(Array(client.snapshot) == Array(remote.contents.snapshot))
   }
 
@@ -155,7 +155,7 @@ import TestSupport
     for loop in loops { loop.cancel() }
     for loop in loops { await loop.value }
     for _ in 1...2 { for session in sessions { try await session.synchronize() } }
-    for recorder in edits { Reach.note(recorder) }
+    for recorder in edits { Coverage.note(recorder) }
     #expect(Array(sessions[0].client.snapshot) == Array(sessions[1].client.snapshot))
   }
 }

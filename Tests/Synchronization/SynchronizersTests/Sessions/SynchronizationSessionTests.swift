@@ -126,7 +126,7 @@ import TestSupport
     }
     for (recorder, client) in zip(recorders, clients) {
       try recorder.check(against: client)
-      Reach.note(recorder)
+      Coverage.note(recorder)
     }
   }
 

@@ -46,7 +46,7 @@ struct TerminalListConcurrencyTests {
       }
     }
     await container.flush()
-    Reach.note(changes)
+    Coverage.note(changes)
     #expect(list.state.contents.hasSameContents(as: container.snapshot))
     let frame = list.frame(for: size)
     display.show(writer.bytes(for: frame))

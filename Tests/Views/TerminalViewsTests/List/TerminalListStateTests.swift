@@ -117,7 +117,7 @@ import Testing
       #expect(list.state.selection == 0 && !list.state.keepsSelectedRow, "seed \(seed)")
       #expect(list.lines[1].hasPrefix(">"), "seed \(seed)")
     }
-    Reach.note(edits)
+    Coverage.note(edits)
   }
 
   @Test(arguments: [State.Command.up, .down, .pageUp, .pageDown, .home, .end])
@@ -668,6 +668,6 @@ import Testing
       let top = max(0, min(new - line, state.contents.count - 5))
       #expect(state.visibleRows.lowerBound == top, "seed \(seed)")
     }
-    Reach.note(edits)
+    Coverage.note(edits)
   }
 }

@@ -51,7 +51,7 @@ extension DataSource {
       let input = inputs.collection(self)
       return AsyncMapOperator(
         input: input,
-        tasks: TransformTasks(inputs.wakeup(), limit: concurrency, transform: transform),
+        tasks: TransformTasks(inputs.updateTrigger(), limit: concurrency, transform: transform),
         alarm: inputs.alarm(clock), placeholder: placeholder)
     }
     return results.compactMap(\.value)
@@ -271,7 +271,7 @@ private struct TransformFailures: Sendable {
 /// The tasks of an asynchronous operator. Releasing them cancels all that run.
 final class TransformTasks<Input: Sendable, Output: Sendable>: @unchecked Sendable {
   // Sendable: the operator owns all properties that change, and only one thread at a time calls an operator. The tasks
-  // use only `finished` and `wakeup`.
+  // use only `finished` and `updateTrigger`.
 
   /// The result of a job, which may have been canceled.
   struct JobResult: Sendable {
@@ -279,7 +279,7 @@ final class TransformTasks<Input: Sendable, Output: Sendable>: @unchecked Sendab
     let outcome: Result<Output, any Error>
   }
 
-  private let wakeup: Wakeup
+  private let updateTrigger: UpdateTrigger
   private let limit: Int
   private let transform: @Sendable (Input) async throws -> Output
   /// The results that the operator has not taken.
@@ -295,9 +295,10 @@ final class TransformTasks<Input: Sendable, Output: Sendable>: @unchecked Sendab
   private var running: [Int: Input] = [:]
 
   init(
-    _ wakeup: Wakeup, limit: Int, transform: @escaping @Sendable (Input) async throws -> Output
+    _ updateTrigger: UpdateTrigger, limit: Int,
+    transform: @escaping @Sendable (Input) async throws -> Output
   ) {
-    self.wakeup = wakeup
+    self.updateTrigger = updateTrigger
     self.limit = limit
     self.transform = transform
   }
@@ -372,6 +373,6 @@ final class TransformTasks<Input: Sendable, Output: Sendable>: @unchecked Sendab
       finished.append(result)
       return finished.count == 1
     }
-    if isFirst { wakeup.send() }
+    if isFirst { updateTrigger.send() }
   }
 }

@@ -2,18 +2,18 @@ public import Diffing
 
 /// The way into the list of a data source, and its only writer.
 ///
-/// A data source that reads something else keeps a feed, and publishes each result of a read with one call:
+/// A data source that reads something else keeps a writer, and publishes each result of a read with one call:
 ///
 ///     final class DepartureSource: DataSource {
-///       private let feed = SourceFeed<Departure>(of: DepartureSource.self, location: "platform 1")
-///       var collection: LiveCollection<Departure> { feed.collection }
+///       private let writer = SourceWriter<Departure>(of: DepartureSource.self, location: "platform 1")
+///       var collection: LiveCollection<Departure> { writer.collection }
 ///
 ///       private func read() async {
 ///         let start = ContinuousClock.now
 ///         do {
-///           feed.publish(.whole(try await departures()), startedAt: start)
+///           writer.publish(.whole(try await departures()), startedAt: start)
 ///         } catch {
-///           feed.show(.failed(SourceError(code: "unreachable", message: "\(error)")))
+///           writer.show(.failed(SourceError(code: "unreachable", message: "\(error)")))
 ///         }
 ///       }
 ///     }
@@ -24,7 +24,7 @@ public import Diffing
 /// it. The location, the mode and the reads appear in explanations of the source.
 ///
 /// All methods can be called from any thread. Calls are applied in their order.
-public final class SourceFeed<Element: Differentiable & Sendable>: @unchecked Sendable {
+public final class SourceWriter<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: `identities` is accessed only inside an edit of `contents`, one thread at a time.
 
   /// The result of a read, relative to the last publication.
@@ -48,13 +48,13 @@ public final class SourceFeed<Element: Differentiable & Sendable>: @unchecked Se
     }
   }
 
-  /// The list that the feed writes.
+  /// The list that is written.
   public var collection: LiveCollection<Element> { contents.collection }
 
   private let contents: ArrayDataSource<Element>
   private var identities = IdentityCounter<Element>()
 
-  /// Creates a feed whose list is empty.
+  /// Creates a writer whose list is empty.
   ///
   /// - Parameters:
   ///   - source: The type of the source, whose name appears in explanations.

@@ -11,14 +11,14 @@ import SwappablePrimitives
 ///     func `a container follows random sources`(seed: UInt64) throws {
 ///       …
 ///       container.swap(to: other)
-///       Reach.note("swap")
+///       Coverage.note("swap")
 ///       …
-///       Reach.note(recorder)
+///       Coverage.note(recorder)
 ///     }
 ///
 /// The trait checks the cases when the test has run with all its arguments. Other threads do not know
 /// the counter of the test, so call `note` on the thread of the test.
-package final class Reach: Sendable {
+package final class Coverage: Sendable {
   /// The names of some cases.
   package struct Cases: Sendable, ExpressibleByStringLiteral {
     package let names: [String]
@@ -28,19 +28,19 @@ package final class Reach: Sendable {
     package init(stringLiteral name: String) { names = [name] }
 
     /// The four kinds of operations of a changeset.
-    package static let changes = Cases(Reach.kinds)
+    package static let changes = Cases(Coverage.kinds)
 
     /// The operations of a changeset apart from updates.
-    package static let rearrangements = Cases(Reach.kinds.filter { $0 != "update" })
+    package static let rearrangements = Cases(Coverage.kinds.filter { $0 != "update" })
 
     /// The four kinds of operations for each of some names.
     package static func changes(of names: some Sequence<String>) -> Cases {
-      Cases(names.flatMap { name in Reach.kinds.map { "\(name): \($0)" } })
+      Cases(names.flatMap { name in Coverage.kinds.map { "\(name): \($0)" } })
     }
   }
 
   /// The counter of the test that runs, or `nil` if it declares no cases.
-  @TaskLocal package static var current: Reach?
+  @TaskLocal package static var current: Coverage?
 
   /// The names of the four kinds of operations.
   static let kinds = ["deletion", "insertion", "update", "move"]
@@ -75,13 +75,13 @@ package final class Reach: Sendable {
   /// Throws if a case was never reached.
   ///
   /// - Parameter least: The least number of times that each case must be reached.
-  package func check(least: Int = 1) throws(ReachError) {
+  package func check(least: Int = 1) throws(CoverageError) {
     let counts = counts.withLock { $0 }
-    if counts.values.contains(where: { $0 < least }) { throw ReachError(counts, least: least) }
+    if counts.values.contains(where: { $0 < least }) { throw CoverageError(counts, least: least) }
   }
 }
 
-extension Reach {
+extension Coverage {
   /// The numbers of the operations of changes, by kind.
   package struct Operations: Sendable {
     /// The numbers in the order of `kinds`.
@@ -143,12 +143,12 @@ extension RecordingObserver {
 }
 
 /// The kinds of changes that the built-in editors of a check have made.
-struct EditorReach {
-  private var operations = Reach.Operations()
+struct EditorCoverage {
+  private var operations = Coverage.Operations()
   private var steps = 0
 
   /// Adds the operations of some transactions of an editor.
-  mutating func add(_ operations: Reach.Operations, steps: Int) {
+  mutating func add(_ operations: Coverage.Operations, steps: Int) {
     self.operations.add(operations)
     self.steps += steps
   }
@@ -157,7 +157,7 @@ struct EditorReach {
   func check() throws(ContractError) {
     // Fewer transactions may have no move by chance.
     guard steps >= 200 else { return }
-    let missing = zip(Reach.kinds, operations.counts).filter { $0.1 == 0 }.map(\.0)
+    let missing = zip(Coverage.kinds, operations.counts).filter { $0.1 == 0 }.map(\.0)
     guard missing.isEmpty else {
       throw ContractError(
         rule: "coverage",
@@ -168,7 +168,7 @@ struct EditorReach {
 }
 
 /// A random test that never reached one of its cases, or reached it too seldom.
-package struct ReachError: Error, CustomStringConvertible {
+package struct CoverageError: Error, CustomStringConvertible {
   /// The cases that were reached too seldom.
   let missing: [String]
   package let description: String

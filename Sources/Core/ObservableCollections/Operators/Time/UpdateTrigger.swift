@@ -6,7 +6,7 @@ public import SwappablePrimitives
 /// It is a root in the domain of the operator. Each call of ``send()`` is a commit there, so it takes its turn among the
 /// changes of the source, and the operator is called by one thread at a time.
 @usableFromInline
-final class Wakeup: Sendable {
+final class UpdateTrigger: Sendable {
   fileprivate let root: Node
 
   fileprivate init(_ root: Node) {
@@ -21,26 +21,26 @@ extension OperatorInputs {
   /// Adds an input through which a timer or a task calls the operator. The collection that the operator follows must be
   /// added first.
   @usableFromInline
-  func wakeup() -> Wakeup {
+  func updateTrigger() -> UpdateTrigger {
     guard let source = collections.first?.input.node else {
       preconditionFailure("an operator can only be woken if it follows a collection")
     }
-    let root = Node(domain: source.domain, state: SignalValue(true), type: Wakeup.self)
+    let root = Node(domain: source.domain, state: SignalValue(true), type: UpdateTrigger.self)
     inputs.append(NodeInput(root))
-    return Wakeup(root)
+    return UpdateTrigger(root)
   }
 }
 
 extension OperatorInputs {
   /// Adds the input of another operator in the same domain.
-  func add(_ wakeup: Wakeup) {
-    inputs.append(NodeInput(wakeup.root))
+  func add(_ updateTrigger: UpdateTrigger) {
+    inputs.append(NodeInput(updateTrigger.root))
   }
 
   /// Adds an alarm. The collection that the operator follows must be added first.
   @usableFromInline
   func alarm(_ clock: any Clock<Duration>) -> Alarm {
-    let wakeup = wakeup()
-    return Alarm(AnyClock(clock)) { _ in wakeup.send() }
+    let updateTrigger = updateTrigger()
+    return Alarm(AnyClock(clock)) { _ in updateTrigger.send() }
   }
 }

@@ -12,7 +12,7 @@ struct ScreenCell: Equatable {
 }
 
 /// The layout of a line on the screen, column by column, clipped at the edge.
-struct ScreenRow {
+struct ScreenLine {
   /// The cells up to the last one that is not blank.
   private(set) var cells: [ScreenCell] = []
   /// A Boolean value that indicates whether terminals may measure a character differently.
@@ -44,7 +44,7 @@ struct ScreenRow {
   ///
   /// - Returns: A Boolean value that indicates whether the whole text fits.
   private mutating func append(_ text: String, _ style: TerminalStyle, columns: Int) -> Bool {
-    let space = ScreenRow.visibleStyle(ofSpaceIn: style)
+    let space = ScreenLine.visibleStyle(ofSpaceIn: style)
     if TerminalText.isPlain(text) {
       for byte in text.utf8.prefix(columns - cells.count) {
         let isSpace = byte == UInt8(ascii: " ")
@@ -81,7 +81,7 @@ struct ScreenRow {
   ///
   /// No range cuts a character of either row. The last range ends at or before the end of the new
   /// row, unless a character of the old row extends beyond it.
-  static func differences(_ old: ScreenRow, _ new: ScreenRow) -> [Range<Int>] {
+  static func differences(_ old: ScreenLine, _ new: ScreenLine) -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     var column = 0
     while column < new.cells.count {
