@@ -13,7 +13,7 @@ final class PostgresStressDatabase: StressDatabase, @unchecked Sendable {
     /// Triggers on all tables. Other looks at the server are rare.
     case triggers
     /// Triggers on all tables that notify. All looks at the server are rare.
-    case wakeup
+    case notifications
     /// Nothing, so a source misses all writes.
     case none
   }
@@ -47,9 +47,9 @@ final class PostgresStressDatabase: StressDatabase, @unchecked Sendable {
     initialStatements = schema.statements
     database = try await TestDatabase()
     for statement in schema.statements { try await database.connection.execute(statement) }
-    if hints == .triggers || hints == .detection {
+    if hints == .triggers || hints == .notifications {
       try await database.connection.installChangeTriggers(
-        on: ["m", "p", "part", "w"], wakesReaders: hints == .detection)
+        on: ["m", "p", "part", "w"], wakesReaders: hints == .notifications)
     }
     let connectionString = database.connectionString
     func connect() async throws -> PostgresConnection {
@@ -71,7 +71,7 @@ final class PostgresStressDatabase: StressDatabase, @unchecked Sendable {
     let rare = Duration.seconds(100_000)
     return try database.makePool(
       polling: hints == .none ? rare : .milliseconds(2), safety: rare,
-      looking: hints == .triggers ? .milliseconds(2) : rare, listens: hints == .detection)
+      looking: hints == .triggers ? .milliseconds(2) : rare, listens: hints == .notifications)
   }
 
   var description: String { "\(hints): " + initialStatements.joined(separator: ";\n") }
@@ -172,7 +172,7 @@ final class PostgresStressDatabase: StressDatabase, @unchecked Sendable {
       if statement.hasSuffix("RENAME TO away") { await refresh() }
     }
     // Triggers do not report changes of the schema. The safety poll would.
-    if hints == .triggers || hints == .detection { await refresh() }
+    if hints == .triggers || hints == .notifications { await refresh() }
     return true
   }
 

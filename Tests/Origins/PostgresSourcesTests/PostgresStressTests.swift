@@ -42,7 +42,7 @@ import Testing
     _ = try await run(seed: seed, .polling)
   }
 
-  @Test(.reaches(cases), arguments: [PostgresStressDatabase.Hints.triggers, .detection])
+  @Test(.reaches(cases), arguments: [PostgresStressDatabase.Hints.triggers, .notifications])
   func `with change triggers, the result equals a fresh query`(
     hints: PostgresStressDatabase.Hints
   ) async throws {

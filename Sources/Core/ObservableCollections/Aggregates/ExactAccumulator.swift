@@ -175,32 +175,25 @@ struct FixedPointNumber: Sendable {
     let low = magnitude &<< shift
     let high = (magnitude &>> 1) &>> (63 &- shift)
     words.withUnsafeMutableBufferPointer { words in
+      func add(_ value: UInt64, at index: Int, _ carry: Bool) -> Bool {
+        let word = words[index]
+        let (part, first) =
+          isNegative
+          ? word.subtractingReportingOverflow(value) : word.addingReportingOverflow(value)
+        let second: Bool
+        (words[index], second) =
+          isNegative
+          ? part.subtractingReportingOverflow(carry ? 1 : 0)
+          : part.addingReportingOverflow(carry ? 1 : 0)
+        return first || second
+      }
       var index = offset / 64
-      var carry: Bool
-      if isNegative {
-        (words[index], carry) = words[index].subtractingReportingOverflow(low)
+      var carry = add(low, at: index, false)
+      carry = add(high, at: index + 1, carry)
+      index += 2
+      while carry, index < words.count {
+        carry = add(0, at: index, true)
         index += 1
-        let (difference, borrow) = words[index].subtractingReportingOverflow(high)
-        let isBorrowed: Bool
-        (words[index], isBorrowed) = difference.subtractingReportingOverflow(carry ? 1 : 0)
-        carry = borrow || isBorrowed
-        index += 1
-        while carry, index < words.count {
-          (words[index], carry) = words[index].subtractingReportingOverflow(1)
-          index += 1
-        }
-      } else {
-        (words[index], carry) = words[index].addingReportingOverflow(low)
-        index += 1
-        let (sum, overflow) = words[index].addingReportingOverflow(high)
-        let isCarried: Bool
-        (words[index], isCarried) = sum.addingReportingOverflow(carry ? 1 : 0)
-        carry = overflow || isCarried
-        index += 1
-        while carry, index < words.count {
-          (words[index], carry) = words[index].addingReportingOverflow(1)
-          index += 1
-        }
       }
     }
   }

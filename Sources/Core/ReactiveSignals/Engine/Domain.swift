@@ -337,7 +337,13 @@ extension Domain {
       case .unknown(let unknown): return .unknown(unknown)
       case .pass(let entries):
         pass.begin(UInt64(entries.count), &state)
-        take(entries)
+        // `compute()` completes the updates without the lock, because composing compares elements.
+        (pass.held, pass.isComplete) = (entries, false)
+        for entry in entries {
+          if !entry.root.isChanged { pass.roots.append(entry.root) }
+          _ = entry.root.take(entry.commit)
+        }
+        pass.tickets = Ticket.distinct(entries.flatMap(\.tickets))
         return .pass
       case .waiting:
         if !state.mustRecheckTickets {
@@ -356,17 +362,6 @@ extension Domain {
     pass.checks = TicketCheck()
     state.deliveringThread = state.successor.take()
     return .none
-  }
-
-  private func take(_ entries: [PendingCommits.Entry]) {
-    pass.held = entries
-    // `compute()` completes the updates without the lock, because composing compares elements.
-    pass.isComplete = false
-    for entry in entries {
-      if !entry.root.isChanged { pass.roots.append(entry.root) }
-      _ = entry.root.take(entry.commit)
-    }
-    pass.tickets = Ticket.distinct(entries.flatMap(\.tickets))
   }
 
   /// Runs a pass, and calls the observers in other domains.
