@@ -1,0 +1,1 @@
+../../../Support/TestSupport/FileHandle+Line.swift
