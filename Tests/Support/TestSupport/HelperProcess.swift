@@ -1,5 +1,4 @@
-import DataSourceTesting
-package import Foundation
+import Foundation
 
 /// A second process, `TestHelper`, that answers each line with a line.
 package final class HelperProcess: Sendable {
