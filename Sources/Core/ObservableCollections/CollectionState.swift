@@ -210,15 +210,12 @@ extension CollectionState {
     to contents: Snapshot<Element>, by changeset: consuming Changeset?, _ status: OperatorStatus?
   ) -> CollectionUpdate<Element>? {
     let next = status.flatMap(condition.next)
-    guard let changeset, !changeset.isEmpty else {
-      return next.map {
-        CollectionUpdate(
-          snapshot, revision, .empty, StateBox(CollectionState(snapshot, revision: revision, $0)),
-          true,
-          nil)
-      }
-    }
-    let state = CollectionState(contents, revision: revision + 1, next ?? condition)
-    return CollectionUpdate(snapshot, revision, changeset, StateBox(state), next != nil, nil)
+    let hasChange = changeset?.isEmpty == false
+    if !hasChange, next == nil { return nil }
+    let state = CollectionState(
+      hasChange ? contents : snapshot, revision: hasChange ? revision + 1 : revision,
+      next ?? condition)
+    return CollectionUpdate(
+      snapshot, revision, changeset ?? .empty, StateBox(state), next != nil, nil)
   }
 }
