@@ -185,10 +185,10 @@ func groups(of chores: Snapshot<Chore>) -> [ArraySection<Group, Chore>] {
     operations.append("move section \(source) to \(destination)")
   }
 
-  func deleteItems(at paths: [ElementPath]) { operations.append("delete \(paths)") }
-  func insertItems(at paths: [ElementPath]) { operations.append("insert \(paths)") }
-  func reloadItems(at paths: [ElementPath]) { operations.append("update \(paths)") }
-  func moveItem(at source: ElementPath, to destination: ElementPath) {
+  func deleteItems(at paths: [SectionedChangeset.Path]) { operations.append("delete \(paths)") }
+  func insertItems(at paths: [SectionedChangeset.Path]) { operations.append("insert \(paths)") }
+  func reloadItems(at paths: [SectionedChangeset.Path]) { operations.append("update \(paths)") }
+  func moveItem(at source: SectionedChangeset.Path, to destination: SectionedChangeset.Path) {
     operations.append("move \(source) to \(destination)")
   }
 }

@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test func `each status code of a file has its row`() throws {
-    let codes = try source("ReloadMachine.swift").matches(of: /"(file-[a-z-]+)"/)
+    let codes = try source("ReadFailure.swift").matches(of: /"(file-[a-z-]+)"/)
     #expect(try Set(codes.map { String($0.1) }) == self.codes(below: "Status of files"))
   }
 
@@ -88,7 +88,8 @@ import Testing
     #expect(try codes(below: "Diagnostics") == written["SourceStatus.Diagnostic"])
     let errors = try #require(written["SourceError"])
     let pages = [
-      "One-way synchronization", "Derived lists", "Lists of other processes", "Swaps", "The tool",
+      "One-way synchronization", "Derived lists and sources of your own",
+      "Lists of other processes", "Swaps", "The tool",
     ]
     let rows = try pages.reduce(into: Set()) { rows, page in
       rows.formUnion(try codes(below: page))

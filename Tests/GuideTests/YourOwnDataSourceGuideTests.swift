@@ -39,45 +39,34 @@ actor Station {
   }
 }
 
-final class DepartureSource: DataSource {
-  private let station: Station
-  private let writer = SourceWriter(of: DepartureSource.self, location: "the station's timetable")
-  private let loop: ReadLoop
+struct Departures: PolledSource {
+  typealias Element = Departure
+  let station: Station
 
-  init(_ station: Station) {
-    self.station = station
-    loop = ReadLoop(backoff: Backoff(first: .seconds(1), jitter: 0.5)) { [writer] in
-      let start = ContinuousClock.now
-      do {
-        writer.publish(.whole(try await station.currentDepartures()), startedAt: start)
-      } catch {
-        // A read that was canceled belongs to a source that is released.
-        if !Task.isCancelled {
-          writer.show(
-            .failed(
-              SourceError(
-                code: "station-unreachable",
-                message: "the station does not answer; its departures are as last announced",
-                underlying: error)))
-        }
-        throw error
-      }
+  func start(_ report: @escaping @Sendable (Change) -> Void) {
+    Task {
+      await station.onChange { report(()) }
+      // The station did not announce earlier changes.
+      report(())
     }
   }
 
-  var collection: LiveCollection<Departure> { writer.collection }
-
-  func start() {
-    loop.start {
-      writer.setMode("notified", reason: "The station announces each change.")
-      writer.show(.loading)
-      Task { [station, weak loop] in
-        await station.onChange { [weak loop] in loop?.request() }
-        // The station did not announce earlier changes.
-        loop?.request()
-      }
+  func read(_: ReadAttempt, _: inout Void) async throws -> ReadResult {
+    do {
+      var result = ReadResult.contents(.whole(try await station.currentDepartures()))
+      result.mode = ("notified", "The station announces each change.")
+      return result
+    } catch {
+      throw SourceError(
+        code: "station-unreachable",
+        message: "the station does not answer; its departures are as last announced",
+        underlying: error)
     }
   }
+}
+
+func departures(of station: Station) -> PolledDataSource<Departures> {
+  PolledDataSource(Departures(station: station), location: "the station's timetable")
 }
 
 /// A departure was added at 1, and the one that follows it was edited.
@@ -100,7 +89,7 @@ func publishEdits(of writer: SourceWriter<Departure>, new: Departure, edited: De
   @Test func `departures keep the contract`() async throws {
     let station = Station()
     try await checkDataSource(
-      makeSource: { DepartureSource(station) },
+      makeSource: { departures(of: station) },
       mutate: { _, random in
         let numbers = (0..<9).shuffled(using: &random).prefix(random.below(6))
         await station.announce(numbers.map { Departure(id: $0, minute: random.below(60)) })
@@ -112,17 +101,17 @@ func publishEdits(of writer: SourceWriter<Departure>, new: Departure, edited: De
 
   @Test func `explanations show the location, the mode and the reads`() async throws {
     let station = Station()
-    let source = DepartureSource(station)
+    let source = departures(of: station)
     let observation = source.observe { _ in }
     defer { observation.dispose() }
     try await source.loaded()
     let node = try #require(source.collection.explain().nodes.first)
     #expect(node.source?.location == "the station's timetable" && node.source?.mode == "notified")
-    #expect("\(source.collection.explain())".contains("DepartureSource"))
+    #expect("\(source.collection.explain())".contains("Departures"))
   }
 
   @Test func `an exact change and diagnostics are one step`() {
-    let writer = SourceWriter(of: DepartureSource.self)
+    let writer = SourceWriter(of: ArrayDataSource<Departure>.self)
     writer.publish(.whole([1, 2].map { Departure(id: $0, minute: 0) }))
     let recorder = RecordingObserver(writer.collection)
     publishEdits(
@@ -134,6 +123,6 @@ func publishEdits(of writer: SourceWriter<Departure>, new: Departure, edited: De
   @Test func `loading from a station that cannot be reached throws a SourceError`() async throws {
     let station = Station()
     await station.setReachable(false)
-    await #expect(throws: SourceError.self) { try await DepartureSource(station).loaded() }
+    await #expect(throws: SourceError.self) { try await departures(of: station).loaded() }
   }
 }

@@ -54,7 +54,7 @@ enum ScheduledTasks {
 }
 
 /// An executor that runs jobs on a queue of a scenario.
-private final class QueueExecutor: TaskExecutor {
+final class QueueExecutor: TaskExecutor {
   private let queue: ScheduledQueue
 
   init(_ queue: ScheduledQueue) { self.queue = queue }

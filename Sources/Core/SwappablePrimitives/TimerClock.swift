@@ -84,10 +84,9 @@ package struct AnyClock: TimerClock {
     package static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
   }
 
-  /// The continuous clock of the system.
-  package static let continuous = AnyClock(ContinuousClock())
+  /// The continuous clock of the system. One timer of the process makes all its calls.
+  package static let continuous = AnyClock { AlarmClock.shared.call(after: $0, $1) }
 
-  let isContinuous: Bool
   package let minimumResolution: Duration
   private let elapsed: @Sendable () -> Duration
   private let sleepUntil:
@@ -97,11 +96,23 @@ package struct AnyClock: TimerClock {
 
   package init(_ clock: some Clock<Duration>) {
     let start = clock.now
-    isContinuous = clock is ContinuousClock
     minimumResolution = clock.minimumResolution
     elapsed = { start.duration(to: clock.now) }
     sleepUntil = { try await clock.sleep(until: start.advanced(by: $0), tolerance: $1) }
     callAfter = { callLater(after: $0, on: clock, $1) }
+  }
+
+  /// Creates the continuous clock of the system, whose calls a closure makes.
+  package init(
+    calling callAfter:
+      @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> ScheduledTimer
+  ) {
+    let clock = ContinuousClock()
+    let start = clock.now
+    minimumResolution = clock.minimumResolution
+    elapsed = { start.duration(to: clock.now) }
+    sleepUntil = { try await clock.sleep(until: start.advanced(by: $0), tolerance: $1) }
+    self.callAfter = callAfter
   }
 
   package var now: Instant { Instant(offset: elapsed()) }
@@ -118,16 +129,11 @@ package struct AnyClock: TimerClock {
 }
 
 /// A timer that calls a closure on a dispatch queue. At most one call is pending.
-///
-/// The continuous clock is served by one timer of Dispatch, which exists while a call is pending or is
-/// about to be set again. With any other clock, the clock makes the call.
 package final class QueueTimer: Sendable {
-  private struct State: @unchecked Sendable {
-    // Sendable: the sources of Dispatch may be used from any thread.
+  private struct State: Sendable {
     var action: (@Sendable () -> Void)?
     /// The number of calls that were scheduled or canceled, to recognize a call that was replaced.
     var generation = 0
-    var source: (any DispatchSourceTimer)?
     var timer: ScheduledTimer?
   }
 
@@ -150,58 +156,7 @@ package final class QueueTimer: Sendable {
   }
 
   /// Calls a closure on the queue after an interval, instead of the closure that is pending.
-  ///
-  /// If the pending closure was due at this moment, it is dropped, and the new one may be called early.
   package func schedule(after interval: Duration, _ action: @escaping @Sendable () -> Void) {
-    if clock.isContinuous {
-      scheduleSource(after: interval, action)
-    } else {
-      scheduleTimer(after: interval, action)
-    }
-  }
-
-  /// Drops the pending closure. A closure that is being called runs to its end.
-  package func cancel() {
-    // The closure and the timer are released outside the lock.
-    let (source, action, timer) = state.withLock { state in
-      defer { (state.source, state.action, state.timer) = (nil, nil, nil) }
-      state.generation += 1
-      return (state.source, state.action, state.timer)
-    }
-    source?.cancel()
-    timer?.cancel()
-    withExtendedLifetime(action) {}
-  }
-
-  private func scheduleSource(
-    after interval: Duration, _ action: @escaping @Sendable () -> Void
-  ) {
-    let replaced = state.withLock { state in
-      let replaced = state.action
-      state.action = action
-      let deadline = DispatchTime.after(interval)
-      if let source = state.source {
-        source.schedule(deadline: deadline, leeway: .nanoseconds(0))
-      } else {
-        let source = DispatchSource.makeTimerSource(queue: queue)
-        source.setEventHandler { [weak self] in self?.fire() }
-        source.schedule(deadline: deadline, leeway: .nanoseconds(0))
-        source.activate()
-        state.source = source
-      }
-      return replaced
-    }
-    withExtendedLifetime(replaced) {}
-  }
-
-  private func fire() {
-    let action = state.withLock { $0.action.take() }
-    action?()
-  }
-
-  private func scheduleTimer(
-    after interval: Duration, _ action: @escaping @Sendable () -> Void
-  ) {
     let (generation, replaced) = state.withLock { state in
       defer { (state.action, state.timer) = (action, nil) }
       state.generation += 1
@@ -215,6 +170,18 @@ package final class QueueTimer: Sendable {
       return nil
     }
     unwanted?.cancel()
+  }
+
+  /// Drops the pending closure. A closure that is being called runs to its end.
+  package func cancel() {
+    // The closure and the timer are released outside the lock.
+    let (action, timer) = state.withLock { state in
+      defer { (state.action, state.timer) = (nil, nil) }
+      state.generation += 1
+      return (state.action, state.timer)
+    }
+    timer?.cancel()
+    withExtendedLifetime(action) {}
   }
 
   private func enqueue(_ generation: Int) {

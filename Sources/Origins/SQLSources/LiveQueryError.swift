@@ -1,13 +1,11 @@
 /// An error of a live query. Its result stays as it was.
 package struct LiveQueryError<Failure: SQLError>: Error {
   package let error: Failure
-  /// The interval after which the data source tries again, or `nil` if it waits for a change.
+  /// The interval after which the query is read again, or `nil` if it waits for a change.
   package let retryInterval: Duration?
-  /// A Boolean value that indicates whether the status of the data source shows the error.
-  package let isReported: Bool
 
-  package init(_ error: Failure, retryInterval: Duration? = nil, isReported: Bool = true) {
-    (self.error, self.retryInterval, self.isReported) = (error, retryInterval, isReported)
+  package init(_ error: Failure, retryInterval: Duration? = nil) {
+    (self.error, self.retryInterval) = (error, retryInterval)
   }
 }
 

@@ -46,7 +46,7 @@ struct BatchUpdateModel<Section: DifferentiableSection> {
     var rest: [Shown] = []
     for (section, var stays) in before.enumerated() where !gone.contains(section) {
       stays.cells = stays.cells.indices
-        .filter { !leaving.contains(ElementPath(section: section, element: $0)) }
+        .filter { !leaving.contains(SectionedChangeset.Path(section: section, element: $0)) }
         .map { stays.cells[$0] }
       rest.append(stays)
     }
@@ -63,7 +63,7 @@ struct BatchUpdateModel<Section: DifferentiableSection> {
     }
     if after.count != data.count { return "\(after.count) sections are shown, not \(data.count)" }
 
-    var cells: [(to: ElementPath, cell: Element)] = []
+    var cells: [(to: SectionedChangeset.Path, cell: Element)] = []
     for path in change.elementInsertions {
       cells.append((path, Array(data[path.section].elements)[path.element]))
     }
@@ -135,7 +135,7 @@ struct BatchUpdateModel<Section: DifferentiableSection> {
       if !data.indices.contains(offset) { return "there is no section \(offset) after" }
       if !names.insert(offset).inserted { return "section \(offset) is named twice after" }
     }
-    var paths = Set<ElementPath>()
+    var paths = Set<SectionedChangeset.Path>()
     for path in change.elementDeletions + change.elementMoves.map(\.from)
       + change.elementUpdates.map(\.from)
     {

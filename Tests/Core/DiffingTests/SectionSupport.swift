@@ -85,7 +85,7 @@ private func pairingViolation<S: DifferentiableSection & Equatable>(
       if source.differenceIdentifier != after[element].differenceIdentifier {
         return "\(path)->\(target).\(element) are not of one identity"
       }
-      let isUpdated = updated.contains(ElementPath(section: target, element: element))
+      let isUpdated = updated.contains(SectionedChangeset.Path(section: target, element: element))
       if isUpdated == after[element].isContentEqual(to: source) {
         return "C4: element \(path)->\(target).\(element)"
       }

@@ -50,11 +50,11 @@ extension SectionedChangeset {
   private func boundsViolation(
     oldCounts: [Int], newCounts: [Int], pairing: SectionedPairing
   ) -> String? {
-    func isOld(_ path: ElementPath) -> Bool {
+    func isOld(_ path: SectionedChangeset.Path) -> Bool {
       oldCounts.indices.contains(path.section) && pairing.targets[path.section] >= 0
         && (0..<oldCounts[path.section]).contains(path.element)
     }
-    func isNew(_ path: ElementPath) -> Bool {
+    func isNew(_ path: SectionedChangeset.Path) -> Bool {
       newCounts.indices.contains(path.section) && pairing.origins[path.section] >= 0
         && (0..<newCounts[path.section]).contains(path.element)
     }

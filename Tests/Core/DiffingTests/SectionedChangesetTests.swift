@@ -1,8 +1,8 @@
 import Diffing
 import Testing
 
-private func path(_ section: Int, _ element: Int) -> ElementPath {
-  ElementPath(section: section, element: element)
+private func path(_ section: Int, _ element: Int) -> SectionedChangeset.Path {
+  SectionedChangeset.Path(section: section, element: element)
 }
 
 @Suite("A difference of sections")

@@ -74,7 +74,7 @@ import Testing
   @Test func `a difference of sections still compares only their own content`() {
     let change = SectionedChangeset(from: old, to: new)
     #expect(change.sections.isEmpty)
-    #expect(change.elementInsertions == [ElementPath(section: 0, element: 1)])
+    #expect(change.elementInsertions == [SectionedChangeset.Path(section: 0, element: 1)])
     #expect(Changeset(from: old, to: new) == update)
     #expect(
       Changeset(from: old.map { AnyDifferentiable($0) }, to: new.map { AnyDifferentiable($0) })

@@ -83,7 +83,7 @@ private final class OtherExamples: UITableViewController {
     }
     await list.proposeConcurrently(newShelves)  // computed off the main actor
 
-    let product = list.item(at: ElementPath(section: 2, element: 0))  // nil if out of range
+    let product = list.item(at: .init(section: 2, element: 0))  // nil if out of range
     _ = product
   }
 }

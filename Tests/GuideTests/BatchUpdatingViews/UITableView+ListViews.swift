@@ -34,23 +34,24 @@ extension UITableView: BatchUpdatingSectionedListView {
     moveSection(source, toSection: destination)
   }
 
-  public func deleteItems(at paths: [ElementPath]) {
+  public func deleteItems(at paths: [SectionedChangeset.Path]) {
     deleteRows(at: paths.map(\.indexPath), with: .automatic)
   }
 
-  public func insertItems(at paths: [ElementPath]) {
+  public func insertItems(at paths: [SectionedChangeset.Path]) {
     insertRows(at: paths.map(\.indexPath), with: .automatic)
   }
 
-  public func reloadItems(at paths: [ElementPath]) {
+  public func reloadItems(at paths: [SectionedChangeset.Path]) {
     reloadRows(at: paths.map(\.indexPath), with: .automatic)
   }
 
-  public func moveItem(at source: ElementPath, to destination: ElementPath) {
+  public func moveItem(at source: SectionedChangeset.Path, to destination: SectionedChangeset.Path)
+  {
     moveRow(at: source.indexPath, to: destination.indexPath)
   }
 }
 
-extension ElementPath {
+extension SectionedChangeset.Path {
   var indexPath: IndexPath { IndexPath(row: element, section: section) }
 }

@@ -63,5 +63,7 @@ extension IndexPath {
     self.init(indexes: [section, row])
   }
 
-  fileprivate var path: ElementPath { ElementPath(section: self[0], element: self[1]) }
+  fileprivate var path: SectionedChangeset.Path {
+    SectionedChangeset.Path(section: self[0], element: self[1])
+  }
 }

@@ -29,7 +29,7 @@ struct JSONFileFaultTests {
   private func source(
     _ format: Format, _ name: String = "a", key: String? = "id", system: WatchSystem = .live
   ) -> any DataSource<JSONElement> {
-    var timing = ReloadMachine.Timing()
+    var timing = FileTiming()
     timing.grace = .milliseconds(1)
     timing.retry = .milliseconds(1)
     let decoding = ElementDecoding<JSONElement>(each: { $0 })

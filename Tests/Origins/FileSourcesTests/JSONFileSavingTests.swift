@@ -155,7 +155,7 @@ struct JSONFileSavingTests {
   private func source(
     _ path: String, _ reads: ReadLog = ReadLog()
   ) -> JSONFileDataSource<JSONElement> {
-    var timing = ReloadMachine.Timing()
+    var timing = FileTiming()
     timing.grace = .seconds(3_600)
     return JSONFileDataSource(
       path: ByteString(path), key: "id", decoding: ElementDecoding(each: { $0 }),

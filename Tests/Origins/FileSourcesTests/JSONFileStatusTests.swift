@@ -23,7 +23,7 @@ struct JSONFileStatusTests {
   private func source(
     key: String? = "id", system: WatchSystem = .live
   ) -> JSONFileDataSource<JSONElement> {
-    var timing = ReloadMachine.Timing()
+    var timing = FileTiming()
     timing.grace = .milliseconds(1)
     timing.retry = .milliseconds(1)
     return JSONFileDataSource(

@@ -23,7 +23,7 @@ struct JSONLinesDataSourceTests {
     key: String? = "id", isStrict: Bool = false, grace: Duration = .milliseconds(1),
     system: WatchSystem = .live
   ) -> JSONLinesDataSource<JSONElement> {
-    var timing = ReloadMachine.Timing()
+    var timing = FileTiming()
     timing.grace = grace
     timing.retry = .milliseconds(1)
     return JSONLinesDataSource(

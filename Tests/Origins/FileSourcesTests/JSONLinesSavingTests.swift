@@ -20,7 +20,7 @@ struct JSONLinesSavingTests {
   private func source(
     _ path: String, grace: Duration = .seconds(3_600), system: WatchSystem = .live
   ) -> JSONLinesDataSource<JSONElement> {
-    var timing = ReloadMachine.Timing()
+    var timing = FileTiming()
     timing.grace = grace
     return JSONLinesDataSource(
       path: ByteString(path), key: "id", decoding: ElementDecoding(each: { $0 }), system: system,

@@ -24,7 +24,7 @@ struct MalformedLinesTests {
   private func source(
     key: String? = "id", grace: Duration = .milliseconds(1), system: WatchSystem = .live
   ) -> JSONLinesDataSource<JSONElement> {
-    var timing = ReloadMachine.Timing()
+    var timing = FileTiming()
     timing.grace = grace
     timing.retry = .milliseconds(1)
     return JSONLinesDataSource(

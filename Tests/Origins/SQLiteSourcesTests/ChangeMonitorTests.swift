@@ -102,7 +102,7 @@ import Testing
   @Test func `a client is notified of the changes that other clients find`() throws {
     let memory = try SQLiteConnection.makeInMemory()
     let monitor = ChangeMonitor.shared(connection: memory)
-    let seen = Shared<[UnreadChanges.Extent]>([])
+    let seen = Shared<[DatabaseChange.Extent]>([])
     let first = monitor.attach { changes in seen.modify { $0.append(changes) } }
     _ = try monitor.version(including: .all, for: first)
     #expect(seen.value.isEmpty)

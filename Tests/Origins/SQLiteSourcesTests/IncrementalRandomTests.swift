@@ -83,7 +83,7 @@ import Testing
       }
       if Int.random(in: 0..<4, using: &generator) == 0 { continue }
       for (harness, query) in zip(harnesses, Self.queries) {
-        let extent: UnreadChanges.Extent = Bool.random(using: &generator) ? .all : .ownCommits
+        let extent: DatabaseChange.Extent = Bool.random(using: &generator) ? .all : .ownCommits
         #expect(harness.run(including: extent) == nil, "seed \(seed), step \(step)")
         let expected = try harness.expected(writers[0])
         if harness.shown != expected {

@@ -51,7 +51,7 @@ final class LiveQueryHarness {
   ///
   /// - Returns: The error, if the update failed.
   @discardableResult
-  func run(including changes: UnreadChanges.Extent) -> SQLiteError? {
+  func run(including changes: DatabaseChange.Extent) -> SQLiteError? {
     let change: SourceWriter<Record>.Contents
     do throws(LiveQueryError<SQLiteError>) {
       change = try query.update(including: changes, client: nil) {

@@ -5,68 +5,40 @@ import Testing
 @testable import SQLiteSources
 
 @Suite struct ReadTimingTests {
-  private static func time(_ milliseconds: Int) -> AnyClock.Instant {
-    AnyClock.Instant(offset: .milliseconds(milliseconds))
+  private func change(_ extents: [DatabaseChange.Extent]) -> DatabaseChange {
+    var change = DatabaseChange(extents[0])
+    for extent in extents.dropFirst() { change.merge(DatabaseChange(extent)) }
+    return change
   }
 
   @Test func `single commits are read at once, and a burst in pauses`() {
-    var schedule = WorkSchedule()
-    var unread = UnreadChanges()
-    func request(at milliseconds: Int) -> WorkSchedule.Action {
-      let time = Self.time(milliseconds)
-      return schedule.handle(
-        .request(.init(time: time, isThrottled: unread.isBurst)), at: time)
-    }
-    func commit(at milliseconds: Int) -> WorkSchedule.Action {
-      unread.note(.ownCommits)
-      return request(at: milliseconds)
-    }
-    func begin(at milliseconds: Int) -> Bool {
-      #expect(schedule.handle(.due, at: Self.time(milliseconds)) == .run)
-      return unread.beginRead() == .all
-    }
-    func finish(at milliseconds: Int) -> WorkSchedule.Action {
-      schedule.handle(.finished(repeatAfter: nil), at: Self.time(milliseconds))
-    }
-    unread.note(.all)
-    #expect(schedule.handle(.start, at: Self.time(0)) == .none)
-    #expect(request(at: 0) == .schedule(after: .zero))
-    #expect(commit(at: 0) == .none)
-    #expect(begin(at: 0))
-    // A single commit during a run is read right after the run. So is a commit after the run.
-    #expect(commit(at: 0) == .none)
-    #expect(finish(at: 1) == .schedule(after: .zero))
-    #expect(!begin(at: 1))
-    #expect(finish(at: 2) == .none)
-    #expect(commit(at: 2) == .schedule(after: .zero))
-    #expect(!begin(at: 2))
-    // Several commits during a run are a burst.
-    #expect(commit(at: 2) == .none)
-    #expect(commit(at: 2) == .none)
-    #expect(finish(at: 3) == .schedule(after: .milliseconds(8)))
-    #expect(commit(at: 4) == .none)
-    #expect(!begin(at: 11))
-    #expect(commit(at: 11) == .none)
-    #expect(finish(at: 111) == .schedule(after: .milliseconds(100)))
-    #expect(!begin(at: 211))
-    #expect(finish(at: 212) == .none)
+    let monitor = ChangeMonitor(reader: DatabaseReader(path: "/missing"), watch: .none)
+    let query = SQLiteLiveQuery<TestRow>(
+      monitor: monitor,
+      query: SQLiteQuery(
+        sql: "SELECT 1", arguments: [], needsUniqueColumnNames: false), tracking: ChangeTracking()
+    ) { _ in throw CancellationError() }
+    var memory = query.start { _ in }
+    let single = change([.ownCommits])
+    let several = change([.ownCommits, .ownCommits])
+    #expect(query.readTime(of: single, memory).request == .now)
+    #expect(query.readTime(of: change([.found, .found]), memory).request == .now)
+    #expect(query.readTime(of: several, memory).request == .atRest)
+    // The commit after a burst may belong to it.
+    memory.isBurst = true
+    #expect(query.readTime(of: single, memory).request == .atRest)
   }
 
   @Test(
     arguments: [
-      ([], .all), ([.ownCommits, .ownCommits], .ownCommits), ([.found, .found], .found),
+      ([.ownCommits, .ownCommits], .ownCommits), ([.found, .found], .found),
       ([.ownCommits, .found], .all), ([.found, .ownCommits], .all), ([.all, .found], .all),
       ([.all, .ownCommits, .ownCommits], .all),
-    ] as [([UnreadChanges.Extent], UnreadChanges.Extent)])
+    ] as [([DatabaseChange.Extent], DatabaseChange.Extent)])
   func `a read includes all changes, unless the unread changes are of one kind`(
-    changes: [UnreadChanges.Extent], expected: UnreadChanges.Extent
+    changes: [DatabaseChange.Extent], expected: DatabaseChange.Extent
   ) {
-    var unread = UnreadChanges()
-    for change in changes { unread.note(change) }
-    #expect(unread.beginRead() == expected)
-    // The read has begun, so none of the changes is unread.
-    unread.note(.found)
-    #expect(unread.beginRead() == .found)
+    #expect(change(changes).extent == expected)
   }
 
   @Test func `checks follow a hint in growing intervals, and then steadily`() {
@@ -100,18 +72,5 @@ import Testing
       isWAL: isWAL, sinceCommit: sinceCommit.map { .milliseconds($0) },
       sinceChange: sinceChange.map { .milliseconds($0) })
     #expect(pause == .milliseconds(expected))
-  }
-
-  @Test func `the intervals between attempts grow to 250 ms, and a success resets them`() {
-    var failures = ReadFailures()
-    let expected = [1, 2, 4, 8, 16, 32, 64, 128, 250, 250]
-    for milliseconds in expected {
-      #expect(failures.add(at: Self.time(0)) == .milliseconds(milliseconds))
-    }
-    #expect(!failures.isReported(at: Self.time(999)))
-    #expect(failures.isReported(at: Self.time(1000)))
-    failures = ReadFailures()
-    #expect(!failures.isReported(at: Self.time(2000)))
-    #expect(failures.add(at: Self.time(2000)) == .milliseconds(1))
   }
 }

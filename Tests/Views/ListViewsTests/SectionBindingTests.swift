@@ -61,7 +61,10 @@ import Testing
     items[1].content = 1
     await sections.flush()
     try screen.view.check()
-    let (from, to) = (ElementPath(section: 0, element: 1), ElementPath(section: 1, element: 0))
+    let (from, to) = (
+      SectionedChangeset.Path(section: 0, element: 1),
+      SectionedChangeset.Path(section: 1, element: 0)
+    )
     #expect(
       changes == [
         SectionedChangeset(elementUpdates: [.init(from: from, to: from)]),
@@ -179,8 +182,8 @@ import Testing
   func insertSections(at sections: [Int]) {}
   func reloadSections(at sections: [Int]) {}
   func moveSection(at source: Int, to destination: Int) {}
-  func deleteItems(at paths: [ElementPath]) {}
-  func insertItems(at paths: [ElementPath]) {}
-  func reloadItems(at paths: [ElementPath]) {}
-  func moveItem(at source: ElementPath, to destination: ElementPath) {}
+  func deleteItems(at paths: [SectionedChangeset.Path]) {}
+  func insertItems(at paths: [SectionedChangeset.Path]) {}
+  func reloadItems(at paths: [SectionedChangeset.Path]) {}
+  func moveItem(at source: SectionedChangeset.Path, to destination: SectionedChangeset.Path) {}
 }

@@ -5,8 +5,8 @@ import TestSupport
 import TestTags
 import Testing
 
-private func path(_ section: Int, _ element: Int) -> ElementPath {
-  ElementPath(section: section, element: element)
+private func path(_ section: Int, _ element: Int) -> SectionedChangeset.Path {
+  SectionedChangeset.Path(section: section, element: element)
 }
 
 @Suite(.timeLimit(.minutes(10))) @MainActor struct SectionedListDataSourceTests {
@@ -249,10 +249,10 @@ private final class WatchedView: BatchUpdatingSectionedListView {
   func moveSection(at source: Int, to destination: Int) {
     view.moveSection(at: source, to: destination)
   }
-  func deleteItems(at paths: [ElementPath]) { view.deleteItems(at: paths) }
-  func insertItems(at paths: [ElementPath]) { view.insertItems(at: paths) }
-  func reloadItems(at paths: [ElementPath]) { view.reloadItems(at: paths) }
-  func moveItem(at source: ElementPath, to destination: ElementPath) {
+  func deleteItems(at paths: [SectionedChangeset.Path]) { view.deleteItems(at: paths) }
+  func insertItems(at paths: [SectionedChangeset.Path]) { view.insertItems(at: paths) }
+  func reloadItems(at paths: [SectionedChangeset.Path]) { view.reloadItems(at: paths) }
+  func moveItem(at source: SectionedChangeset.Path, to destination: SectionedChangeset.Path) {
     view.moveItem(at: source, to: destination)
   }
 }

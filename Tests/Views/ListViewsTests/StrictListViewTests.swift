@@ -3,8 +3,8 @@ import Diffing
 import ListViews
 import Testing
 
-private func path(_ section: Int, _ element: Int) -> ElementPath {
-  ElementPath(section: section, element: element)
+private func path(_ section: Int, _ element: Int) -> SectionedChangeset.Path {
+  SectionedChangeset.Path(section: section, element: element)
 }
 
 /// Tests of batches that make UIKit's views trap or show wrong rows.

@@ -73,7 +73,7 @@ package struct SectionedPairing {
   private let changeset: SectionedChangeset
 
   /// The origins of the moves, ascending.
-  private let departures: [ElementPath]
+  private let departures: [SectionedChangeset.Path]
 
   /// Creates the pairing of a changeset.
   ///
@@ -135,7 +135,7 @@ package struct SectionedPairing {
   /// - Returns: The paths, with `nil` for each inserted element.
   /// - Complexity: O(*n*) in the elements of the section.
   @usableFromInline
-  package func elementOrigins(of target: Int, oldCount: Int) -> [ElementPath?] {
+  package func elementOrigins(of target: Int, oldCount: Int) -> [SectionedChangeset.Path?] {
     let origin = origins[target]
     let insertions = changeset.elementInsertions.inSection(target)
     let moves = changeset.elementMoves.inSection(target, path: \.to)
@@ -143,7 +143,7 @@ package struct SectionedPairing {
       uncheckedDeletions: removedElements(of: origin),
       insertions: insertions.map(\.element).merged(with: moves.map(\.to.element), by: <))
     var result = change.origins(oldCount: oldCount).map { element in
-      element < 0 ? nil : ElementPath(section: origin, element: element)
+      element < 0 ? nil : SectionedChangeset.Path(section: origin, element: element)
     }
     for move in moves where move.to.element < result.count { result[move.to.element] = move.from }
     return result
@@ -153,7 +153,7 @@ package struct SectionedPairing {
 extension Array {
   /// Returns the values whose paths lead into one section. The paths must ascend.
   fileprivate func inSection(
-    _ section: Int, path: (Element) -> ElementPath
+    _ section: Int, path: (Element) -> SectionedChangeset.Path
   ) -> ArraySlice<Element> {
     func firstPosition(notBefore bound: Int) -> Int {
       partitioningIndex { path($0).section >= bound }
@@ -166,9 +166,9 @@ extension Array {
   }
 }
 
-extension [ElementPath] {
+extension [SectionedChangeset.Path] {
   /// Returns the paths that lead into one section. The paths must ascend.
-  fileprivate func inSection(_ section: Int) -> ArraySlice<ElementPath> {
+  fileprivate func inSection(_ section: Int) -> ArraySlice<SectionedChangeset.Path> {
     inSection(section, path: \.self)
   }
 }

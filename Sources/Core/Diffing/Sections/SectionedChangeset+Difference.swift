@@ -99,8 +99,12 @@ struct SectionDifference {
     self.elements = elements
   }
 
-  func oldPath(_ element: Int) -> ElementPath { ElementPath(section: from, element: element) }
-  func newPath(_ element: Int) -> ElementPath { ElementPath(section: to, element: element) }
+  func oldPath(_ element: Int) -> SectionedChangeset.Path {
+    SectionedChangeset.Path(section: from, element: element)
+  }
+  func newPath(_ element: Int) -> SectionedChangeset.Path {
+    SectionedChangeset.Path(section: to, element: element)
+  }
 }
 
 /// An element that moved from one section to another, as positions in `UnpairedElements`.
@@ -122,9 +126,9 @@ struct Crossing {
 @usableFromInline
 struct UnpairedElements {
   /// The deletions, by ascending path in the old version.
-  @usableFromInline let deletions: [ElementPath]
+  @usableFromInline let deletions: [SectionedChangeset.Path]
   /// The insertions, by ascending path in the new version.
-  @usableFromInline let insertions: [ElementPath]
+  @usableFromInline let insertions: [SectionedChangeset.Path]
   /// A Boolean value that indicates whether one section has a deletion and another section has an
   /// insertion.
   ///
@@ -172,7 +176,7 @@ struct UnpairedElements {
   /// Returns the elements at ascending paths.
   @inlinable
   static func elements<Section: DifferentiableSection>(
-    of sections: [Section], at paths: [ElementPath]
+    of sections: [Section], at paths: [SectionedChangeset.Path]
   ) -> [Section.Elements.Element] {
     var result: [Section.Elements.Element] = []
     result.reserveCapacity(paths.count)

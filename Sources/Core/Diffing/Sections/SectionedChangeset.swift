@@ -38,13 +38,13 @@ public struct SectionedChangeset: Sendable, Hashable {
   /// An element that moved from one path to another.
   public struct Move: Sendable, Hashable {
     /// The path in the old version.
-    public let from: ElementPath
+    public let from: Path
     /// The path in the new version.
-    public let to: ElementPath
+    public let to: Path
 
     /// Creates a move.
     @inlinable
-    public init(from: ElementPath, to: ElementPath) {
+    public init(from: Path, to: Path) {
       self.from = from
       self.to = to
     }
@@ -53,13 +53,13 @@ public struct SectionedChangeset: Sendable, Hashable {
   /// A kept element whose content differs.
   public struct Update: Sendable, Hashable {
     /// The path in the old version.
-    public let from: ElementPath
+    public let from: Path
     /// The path in the new version.
-    public let to: ElementPath
+    public let to: Path
 
     /// Creates an update.
     @inlinable
-    public init(from: ElementPath, to: ElementPath) {
+    public init(from: Path, to: Path) {
       self.from = from
       self.to = to
     }
@@ -69,10 +69,10 @@ public struct SectionedChangeset: Sendable, Hashable {
   public let sections: Changeset
 
   /// The paths in the old version of elements that left kept sections, ascending.
-  public let elementDeletions: [ElementPath]
+  public let elementDeletions: [Path]
 
   /// The paths in the new version of elements that entered kept sections, ascending.
-  public let elementInsertions: [ElementPath]
+  public let elementInsertions: [Path]
 
   /// The elements that left their section or its order, by ascending path in the new version.
   public let elementMoves: [Move]
@@ -95,8 +95,8 @@ public struct SectionedChangeset: Sendable, Hashable {
   ///     no destination is an insertion.
   ///   - elementUpdates: The updated elements, by ascending path in the new version.
   public init(
-    sections: Changeset = .empty, elementDeletions: [ElementPath] = [],
-    elementInsertions: [ElementPath] = [], elementMoves: [Move] = [],
+    sections: Changeset = .empty, elementDeletions: [Path] = [],
+    elementInsertions: [Path] = [], elementMoves: [Move] = [],
     elementUpdates: [Update] = []
   ) {
     self.sections = sections
@@ -114,7 +114,7 @@ public struct SectionedChangeset: Sendable, Hashable {
   ///   - section: The offset of the section in both versions.
   /// - Complexity: O(*k*) in the offsets.
   package init(elements: Changeset, inSection section: Int = 0) {
-    func path(_ element: Int) -> ElementPath { ElementPath(section: section, element: element) }
+    func path(_ element: Int) -> Path { Path(section: section, element: element) }
     self.init(
       elementDeletions: elements.deletions.map(path),
       elementInsertions: elements.insertions.map(path),
@@ -174,32 +174,34 @@ extension SectionedChangeset: CustomStringConvertible {
   }
 }
 
-/// The position of an element in a collection of sections.
-///
-/// ```swift
-/// let path = ElementPath(section: 2, element: 0)
-/// let row = sections[path.section].elements[path.element]
-/// ```
-public struct ElementPath: Sendable, Hashable {
-  /// The offset of the section.
-  public var section: Int
-
-  /// The offset of the element within its section.
-  public var element: Int
-
-  /// Creates a path.
+extension SectionedChangeset {
+  /// The position of an element in a collection of sections.
   ///
-  /// - Parameters:
-  ///   - section: The offset of the section.
-  ///   - element: The offset of the element within its section.
-  @inlinable
-  public init(section: Int, element: Int) {
-    self.section = section
-    self.element = element
+  /// ```swift
+  /// let path = SectionedChangeset.Path(section: 2, element: 0)
+  /// let row = sections[path.section].elements[path.element]
+  /// ```
+  public struct Path: Sendable, Hashable {
+    /// The offset of the section.
+    public var section: Int
+
+    /// The offset of the element within its section.
+    public var element: Int
+
+    /// Creates a path.
+    ///
+    /// - Parameters:
+    ///   - section: The offset of the section.
+    ///   - element: The offset of the element within its section.
+    @inlinable
+    public init(section: Int, element: Int) {
+      self.section = section
+      self.element = element
+    }
   }
 }
 
-extension ElementPath: Comparable {
+extension SectionedChangeset.Path: Comparable {
   /// Returns whether one path comes before another, by section and then by element.
   @inlinable
   public static func < (lhs: Self, rhs: Self) -> Bool {
@@ -207,7 +209,7 @@ extension ElementPath: Comparable {
   }
 }
 
-extension ElementPath: CustomStringConvertible {
+extension SectionedChangeset.Path: CustomStringConvertible {
   /// The section and the element, for example `2.0`.
   public var description: String { "\(section).\(element)" }
 }

@@ -132,7 +132,7 @@ extension SectionedChangeset {
         elementInsertions: elementInsertions,
         elementMoves: elementMoves.map { move in
           Move(
-            from: ElementPath(
+            from: SectionedChangeset.Path(
               section: pairing.targets[move.from.section],
               element: move.from.element - deletionCount(inFrontOf: move.from)),
             to: move.to)
@@ -144,10 +144,11 @@ extension SectionedChangeset {
   }
 
   /// Returns the number of elements of its section that are deleted before an element.
-  private func deletionCount(inFrontOf path: ElementPath) -> Int {
-    func count(before bound: ElementPath) -> Int {
+  private func deletionCount(inFrontOf path: SectionedChangeset.Path) -> Int {
+    func count(before bound: SectionedChangeset.Path) -> Int {
       elementDeletions.partitioningIndex { $0 >= bound }
     }
-    return count(before: path) - count(before: ElementPath(section: path.section, element: 0))
+    return count(before: path)
+      - count(before: SectionedChangeset.Path(section: path.section, element: 0))
   }
 }

@@ -2,23 +2,20 @@ public import Diffing
 
 /// The way into the list of a data source, and its only writer.
 ///
-/// A data source that reads something else keeps a writer, and publishes each result of a read with one call:
+/// A data source that receives its data keeps a writer, and publishes what arrives:
 ///
-///     final class DepartureSource: DataSource {
-///       private let writer = SourceWriter<Departure>(of: DepartureSource.self, location: "platform 1")
+///     final class Departures: DataSource {
+///       private let writer = SourceWriter<Departure>(of: Departures.self, location: "platform 1")
 ///       var collection: LiveCollection<Departure> { writer.collection }
 ///
-///       private func read() async {
-///         let start = ContinuousClock.now
-///         do {
-///           writer.publish(.whole(try await departures()), startedAt: start)
-///         } catch {
-///           writer.show(.failed(SourceError(code: "unreachable", message: "\(error)")))
-///         }
+///       func receive(_ departures: [Departure]) { writer.publish(.whole(departures)) }
+///
+///       func lose(_ connection: any Error) {
+///         writer.show(.failed(SourceError(code: "unreachable", message: "\(connection)")))
 ///       }
 ///     }
 ///
-/// A ``ReadLoop`` decides when to read. The guide "Write your own data source" has a whole source.
+/// A source that reads its data is a ``PolledSource`` and needs no writer.
 ///
 /// The contents and the status change in one step. If several elements have one identity, a diagnostic of the status names
 /// it. The location, the mode and the reads appear in explanations of the source.

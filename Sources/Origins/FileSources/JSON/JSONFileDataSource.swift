@@ -36,8 +36,9 @@ package import SwappablePrimitives
 /// For each save, the source compares the bytes with the previous bytes and decodes the elements whose
 /// text is new. It keeps the text of the file in memory.
 public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataSource {
-  public let collection: LiveCollection<Element>
-  private let reloader: FileReloader<Element>
+  /// The absolute path of the file. A byte that is not UTF-8 is shown as `\x` and two hexadecimal digits.
+  public let path: String
+  private let reader: PolledDataSource<PolledFile<JSONFileFormat<Element>>>
 
   /// Creates a source of elements that a closure decodes.
   ///
@@ -55,25 +56,21 @@ public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataS
   init(
     path: ByteString, key: String?, allowsSingleValue: Bool = false,
     decoding: ElementDecoding<Element>, system: WatchSystem = .live,
-    timing: ReloadMachine.Timing = ReloadMachine.Timing()
+    timing: FileTiming = FileTiming()
   ) {
     let path = path.absolutePath
-    let writer = SourceWriter(of: JSONFileDataSource.self, location: path.description)
-    collection = writer.collection
-    reloader = FileReloader(
-      path: path, queueLabel: "swappable.json-file", system: system, timing: timing,
-      writer: writer,
-      loader: JSONFileLoader(
+    self.path = path.description
+    reader = PolledFile(
+      path: path, system: system, timing: timing,
+      format: JSONFileFormat(
         path: path, files: system.files, key: key, allowsSingleValue: allowsSingleValue,
-        decoding: decoding))
+        decoding: decoding)
+    ).dataSource(of: JSONFileDataSource.self)
   }
 
-  deinit { reloader.stop() }
+  public func start() { reader.start() }
 
-  public func start() { reloader.start() }
-
-  /// The absolute path of the file. A byte that is not UTF-8 is shown as `\x` and two hexadecimal digits.
-  public var path: String { reloader.path.description }
+  public var collection: LiveCollection<Element> { reader.collection }
 }
 
 extension JSONFileDataSource where Element: Decodable {
@@ -111,13 +108,13 @@ extension JSONFileDataSource where Element == JSONElement {
   }
 }
 
-/// Loads a file that contains one JSON array.
-private final class JSONFileLoader<Element: Differentiable & Sendable>: FileLoader {
-  private let path: ByteString
-  private let files: FileAccess
-  private let key: String?
-  private let allowsSingleValue: Bool
-  private let decoding: ElementDecoding<Element>
+/// A file that contains one JSON array.
+private struct JSONFileFormat<Element: Differentiable & Sendable>: FileFormat {
+  let path: ByteString
+  let files: FileAccess
+  let key: String?
+  let allowsSingleValue: Bool
+  let decoding: ElementDecoding<Element>
   /// The last version that was loaded. Its elements are only in the collection.
   private var document: JSONDocument?
 
@@ -132,23 +129,24 @@ private final class JSONFileLoader<Element: Differentiable & Sendable>: FileLoad
     self.decoding = decoding
   }
 
-  func read(
-    after old: Snapshot<Element>, isBeingWritten _: Bool, isGraceOver _: Bool
-  ) -> ReadOutcome<Element> {
+  mutating func read(
+    _: FileChange?, after collection: LiveCollection<Element>, isGraceOver _: Bool
+  ) throws(ReadFailure) -> (SourceWriter<Element>.Contents, isComplete: Bool)? {
+    let difference: FileDifference
     do throws(FileError) {
-      let difference = try FileDifference.read(path, comparingWith: document?.bytes, in: files)
-      do throws(JSONElement.ParsingError) {
-        return .loaded(try load(difference, after: old))
-      } catch {
-        return .failed(ReadFailure(error, path: path))
-      }
+      difference = try FileDifference.read(path, comparingWith: document?.bytes, in: files)
     } catch {
-      return .failed(ReadFailure(error))
+      throw ReadFailure(error)
+    }
+    do throws(JSONElement.ParsingError) {
+      return (try load(difference, after: collection), isComplete: true)
+    } catch {
+      throw ReadFailure(error, path: path)
     }
   }
 
-  private func load(
-    _ difference: FileDifference, after old: Snapshot<Element>
+  private mutating func load(
+    _ difference: FileDifference, after collection: LiveCollection<Element>
   ) throws(JSONElement.ParsingError) -> SourceWriter<Element>.Contents {
     if case .whole(let bytes) = difference, document == nil {
       let first = try JSONDocument.load(
@@ -159,7 +157,7 @@ private final class JSONFileLoader<Element: Differentiable & Sendable>: FileLoad
     guard var change = try document?.update(for: difference, decoding: decoding) else {
       return .same
     }
-    change.pairUpdates(of: old)
+    change.pairUpdates(of: collection.snapshot)
     return .changed(change.changeset, inserted: change.inserted, updated: change.updated)
   }
 }

@@ -56,8 +56,9 @@ package import SwappablePrimitives
 ///
 /// The source keeps its elements in memory, but not the text of the file.
 public final class JSONLinesDataSource<Element: Differentiable & Sendable>: DataSource {
-  public let collection: LiveCollection<Element>
-  private let reloader: FileReloader<Element>
+  /// The absolute path of the file. A byte that is not UTF-8 is shown as `\x` and two hexadecimal digits.
+  public let path: String
+  private let reader: PolledDataSource<PolledFile<JSONLinesFormat<Element>>>
 
   /// Creates a source of elements that a closure decodes.
   ///
@@ -78,25 +79,21 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
 
   init(
     path: ByteString, key: String?, isStrict: Bool = false, decoding: ElementDecoding<Element>,
-    system: WatchSystem = .live, timing: ReloadMachine.Timing = ReloadMachine.Timing()
+    system: WatchSystem = .live, timing: FileTiming = FileTiming()
   ) {
     let path = path.absolutePath
-    let writer = SourceWriter(of: JSONLinesDataSource.self, location: path.description)
-    collection = writer.collection
-    reloader = FileReloader(
-      path: path, queueLabel: "swappable.json-lines", system: system, timing: timing,
-      writer: writer,
-      loader: JSONLinesLoader(
+    self.path = path.description
+    reader = PolledFile(
+      path: path, system: system, timing: timing,
+      format: JSONLinesFormat(
         path: path, files: system.files,
-        reader: JSONLinesReader(key: key, decoding: decoding, isStrict: isStrict)))
+        reader: JSONLinesReader(key: key, decoding: decoding, isStrict: isStrict))
+    ).dataSource(of: JSONLinesDataSource.self)
   }
 
-  deinit { reloader.stop() }
+  public func start() { reader.start() }
 
-  public func start() { reloader.start() }
-
-  /// The absolute path of the file. A byte that is not UTF-8 is shown as `\x` and two hexadecimal digits.
-  public var path: String { reloader.path.description }
+  public var collection: LiveCollection<Element> { reader.collection }
 }
 
 extension JSONLinesDataSource where Element: Decodable {
@@ -139,11 +136,11 @@ extension JSONLinesDataSource where Element == JSONElement {
   }
 }
 
-/// Loads a file of JSON Lines.
-private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoader {
-  private let path: ByteString
-  private let files: FileAccess
-  private let reader: JSONLinesReader<Element>
+/// A file of JSON Lines.
+private struct JSONLinesFormat<Element: Differentiable & Sendable>: FileFormat {
+  let path: ByteString
+  let files: FileAccess
+  let reader: JSONLinesReader<Element>
   /// The end of the loaded contents, or `nil` if they may be the contents of another file.
   private var cursor: LineCursor?
   /// The malformed line of a strict source. It stays malformed until the file is replaced or rewritten.
@@ -164,38 +161,45 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
     [skippedLines.diagnostic(path: path.description), openLineDiagnostic].compactMap(\.self)
   }
 
-  func fileChanged(_ event: FileEvent) -> Bool {
-    lastState = event.state
-    switch event.kind {
-    case .replaced, .created, .removed:
-      // A new file may have the identity of the old one, and begin and end like it.
-      (cursor, malformedLine) = (nil, nil)
-    case .written, .modified, .touched, .check: break
-    }
-    guard event.kind == .modified, let cursor, let stamp = event.state.stamp else { return false }
+  func hasGrown(_ change: FileChange) -> Bool {
+    guard change.last.kind == .modified, !change.isReplaced, let cursor,
+      let stamp = change.last.state.stamp
+    else { return false }
     return stamp.identity == cursor.stamp.identity && stamp.size > cursor.stamp.size
   }
 
-  func read(
-    after _: Snapshot<Element>, isBeingWritten: Bool, isGraceOver: Bool
-  ) -> ReadOutcome<Element> {
+  mutating func read(
+    _ change: FileChange?, after _: LiveCollection<Element>, isGraceOver: Bool
+  ) throws(ReadFailure) -> (SourceWriter<Element>.Contents, isComplete: Bool)? {
+    lastState = change?.last.state ?? lastState
+    if change?.isReplaced == true { (cursor, malformedLine) = (nil, nil) }
     do throws(LineReadingError) {
       for _ in 0..<FileDifference.maximumAttempts {
-        let outcome = try readOnce(isBeingWritten: isBeingWritten, isGraceOver: isGraceOver)
-        if let outcome { return outcome }
+        let result = try readOnce(
+          isBeingWritten: change?.isBeingWritten ?? false, isGraceOver: isGraceOver)
+        switch result {
+        case .lines(let contents, let isComplete): return (contents, isComplete)
+        case .incomplete: return nil
+        case .unstable: break
+        }
       }
       throw .file(.unstable(path: path))
     } catch {
-      return .failed(error.readFailure(path: path))
+      throw error.readFailure(path: path)
     }
   }
 
-  /// Reads the file once.
-  ///
-  /// - Returns: The outcome, or `nil` if the file changed during the read.
-  private func readOnce(
+  private enum Result {
+    case lines(SourceWriter<Element>.Contents, isComplete: Bool)
+    /// A writer continues.
+    case incomplete
+    /// The file changed during the read.
+    case unstable
+  }
+
+  private mutating func readOnce(
     isBeingWritten: Bool, isGraceOver: Bool
-  ) throws(LineReadingError) -> ReadOutcome<Element>? {
+  ) throws(LineReadingError) -> Result {
     let file = try files.open(path).mapError(LineReadingError.file).get()
     let stamp = try file.stamp().mapError(LineReadingError.file).get()
     if let malformedLine, try reader.margins(at: malformedLine.end, in: file, stamp) != nil {
@@ -208,7 +212,7 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
     }
     // While a writer rewrites the file, wait until the writer closes it or pauses.
     if start == nil, isBeingWritten || hasChangedSinceLastEvent(stamp), !isGraceOver {
-      return .unfinished
+      return .incomplete
     }
     var lines: JSONLines<Element>
     switch try reader.read(file, from: start, margins: margins, stamp: stamp) {
@@ -217,13 +221,13 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
       malformedLine = (end, error)
       throw .line(error)
     }
-    guard try reader.isSettled(file, since: stamp, lines.cursor) else { return nil }
+    guard try reader.isSettled(file, since: stamp, lines.cursor) else { return .unstable }
     malformedLine = nil
     let isComplete = takeOpenLine(of: &lines, after: start, isGraceOver: isGraceOver)
-    if start == nil, !isComplete { return .unfinished }
+    if start == nil, !isComplete { return .incomplete }
     (cursor, skippedLines) = (lines.cursor, lines.cursor.skipped)
-    if start == nil { return .loaded(.whole(lines.elements)) }
-    return .loaded(
+    if start == nil { return .lines(.whole(lines.elements), isComplete: true) }
+    return .lines(
       .appended(lines.elements, replacingLast: lines.replacesLast), isComplete: isComplete)
   }
 
@@ -238,7 +242,7 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
   /// Adds a last line without a newline to the elements if it counts, and updates its diagnostic.
   ///
   /// - Returns: `false` if the line must wait for its newline or for the end of the grace period.
-  private func takeOpenLine(
+  private mutating func takeOpenLine(
     of lines: inout JSONLines<Element>, after start: LineCursor?, isGraceOver: Bool
   ) -> Bool {
     if let start, start.openLine != nil {

@@ -101,6 +101,16 @@ public final class PostgresPool: Sendable {
 
   /// Returns a connection, or `nil` if the task was canceled before there was one.
   private func borrow() async throws(PostgresError) -> PostgresConnection? {
+    try checkCaller()
+    guard await gate.enter() else { return nil }
+    let task = withUnsafeCurrentTask { $0?.hashValue }
+    users.withLock { $0.append(task) }
+    return idleConnections.withLock { $0.popLast() }
+      ?? PostgresConnection(connectionString, options: options)
+  }
+
+  /// Throws an error if the task that calls would wait for itself.
+  func checkCaller() throws(PostgresError) {
     let task = withUnsafeCurrentTask { $0?.hashValue }
     if users.withLock({ users in users.count { $0 == task } }) == maximumConnections {
       throw PostgresError(
@@ -108,10 +118,6 @@ public final class PostgresPool: Sendable {
         "the task uses all \(maximumConnections) connections of the pool, so it would wait for itself",
         help: "pass the connection on, or raise maximumConnections")
     }
-    guard await gate.enter() else { return nil }
-    users.withLock { $0.append(task) }
-    return idleConnections.withLock { $0.popLast() }
-      ?? PostgresConnection(connectionString, options: options)
   }
 
   private func giveBack(_ connection: PostgresConnection) {

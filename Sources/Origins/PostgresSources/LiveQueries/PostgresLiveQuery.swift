@@ -3,20 +3,6 @@ import ObservableCollections
 import SQLSources
 import SwappablePrimitives
 
-/// The reason for a read, from weak to strong.
-enum ReadRequest: Int, Sendable, Comparable {
-  /// Something was written.
-  case change
-  /// The connection was lost, and is there again.
-  case reconnection
-  /// Changes may have been missed, for example because their writer bypasses the triggers.
-  case verification
-  /// Nothing is known.
-  case everything
-
-  static func < (left: ReadRequest, right: ReadRequest) -> Bool { left.rawValue < right.rawValue }
-}
-
 /// Reads the changes of a query's result.
 ///
 /// One task at a time uses it. While rows are mapped, and when a call returns, no transaction is open.
@@ -40,12 +26,14 @@ final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Se
 
   /// The number of reads that looked for changes, of reads of the whole result, and of reads of some keys.
   private(set) var counts = (checks: 0, all: 0, keyed: 0)
+  /// The numbers after the last read, for any thread.
+  let readCounts = Locked((checks: 0, all: 0, keyed: 0))
 
   /// Returns the changed keys instead of the records, for a test that shows why keys must come from the transaction
   /// that reads.
   var keysInsteadOfRecords: (@Sendable () -> [[PostgresValue]])?
 
-  private let pool: PostgresPool
+  let pool: PostgresPool
   private let query: PostgresQuery
   private let map: @Sendable (PostgresRow) throws -> Element
   private var analysis: QueryAnalysis?

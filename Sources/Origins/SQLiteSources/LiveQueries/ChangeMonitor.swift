@@ -10,7 +10,7 @@ import SwappablePrimitives
 /// Clients compare versions themselves. An unnecessary notification therefore costs little.
 final class ChangeMonitor: Sendable {
   /// A closure that receives the changes that the client has not read, on any thread.
-  typealias Client = @Sendable (UnreadChanges.Extent) -> Void
+  typealias Client = @Sendable (DatabaseChange.Extent) -> Void
 
   private struct Writer: Sendable {
     weak let connection: SQLiteConnection?
@@ -43,7 +43,6 @@ final class ChangeMonitor: Sendable {
   /// The clock of the monitor and of its clients.
   let clock: AnyClock
   private let watch: DatabaseWatch
-  private let queue = DispatchQueue(label: "swappable.sqlite.monitor")
   private let loop: ReadLoop
   private let state: Locked<State>
 
@@ -61,12 +60,12 @@ final class ChangeMonitor: Sendable {
     path = reader.path
     self.reader = Locked(reader)
     self.clock = clock
-    readers = ReaderPool(like: reader, clock: clock)
-    loop = ReadLoop(queue: queue, timer: QueueTimer(clock: clock), clock: clock) {
-      StartLimiter.checks.start(on: $0, $1)
-    }
+    readers = ReaderPool(like: reader)
+    loop = ReadLoop(clock: clock, threads: BlockingThreads.checking)
     self.watch = watch
     state = Locked(State(intervals: CheckIntervals(steady: interval)))
+    // A database in memory has no other writers.
+    if path != nil { _ = loop.start { [weak self] in self?.checkIfWatched() } }
   }
 
   deinit {
@@ -79,12 +78,12 @@ final class ChangeMonitor: Sendable {
   ///   any other possible change.
   /// - Returns: The number of the client.
   func attach(_ onChange: @escaping Client) -> Int {
-    let number = state.withLock { state in
+    let (number, isFirst) = state.withLock { state in
       state.lastClient += 1
       state.clients[state.lastClient] = onChange
-      return state.lastClient
+      return (state.lastClient, state.clients.count == 1)
     }
-    StartLimiter.checks.start(on: queue) { [weak self] in self?.startOrStop() }
+    if isFirst { loop.request(.now) }
     return number
   }
 
@@ -94,7 +93,7 @@ final class ChangeMonitor: Sendable {
     let (_, isLast) = state.withLock { state in
       (state.clients.removeValue(forKey: number), state.clients.isEmpty)
     }
-    if isLast { StartLimiter.checks.start(on: queue) { [weak self] in self?.startOrStop() } }
+    if isLast { loop.request(.now) }
   }
 
   /// The reason why only steady checks find the changes of other processes, or `nil` if the file system
@@ -128,7 +127,7 @@ final class ChangeMonitor: Sendable {
   /// If the monitor itself has found the changes, this is the version that it has found. Otherwise, the
   /// method checks the database now. If the check finds a change, the other clients are notified.
   func version(
-    including changes: UnreadChanges.Extent, for client: Int?
+    including changes: DatabaseChange.Extent, for client: Int?
   ) throws(SQLiteError) -> DatabaseReader.Version {
     if changes == .found, case .success(let found)? = state.withLock({ $0.lastCheck })?.version {
       return found
@@ -162,7 +161,7 @@ final class ChangeMonitor: Sendable {
         isWAL: isWAL, sinceCommit: state.lastCommit?.duration(to: now),
         sinceChange: state.lastChange?.duration(to: now))
     }
-    loop.request(after: pause, isThrottled: false)
+    loop.request(.after(pause))
   }
 
   /// A Boolean value that indicates whether the database has a write-ahead log. Reading then delays no
@@ -172,33 +171,26 @@ final class ChangeMonitor: Sendable {
     return true
   }
 
-  private func startOrStop() {
-    // A database in memory has no other writers.
-    guard let path else { return }
+  /// Checks the database, and watches it while there are clients. The loop runs one call at a time.
+  ///
+  /// - Returns: The pause before the next check.
+  private func checkIfWatched() -> Duration? {
     let isWanted = state.withLock { !$0.clients.isEmpty }
-    guard isWanted == loop.isStopped else { return }
-    if isWanted {
+    guard isWanted, let path else {
+      state.withLock { $0.watch.take() }?.end()
+      return nil
+    }
+    if state.withLock({ $0.watch == nil }) {
       let watch = watch.start(path) { [weak self] in self?.hint() }
       state.withLock { state in
         state.watch = watch
         // Forget the last check: no client was notified of the changes since then.
         state.lastCheck = nil
       }
-      _ = loop.activate { [weak self] in self?.checkIfDue() }
-      loop.request(isThrottled: false)
-    } else {
-      loop.stop()
-      state.withLock { $0.watch.take() }?.end()
     }
-  }
-
-  /// Runs a planned check. Runs on `queue`.
-  private func checkIfDue() {
-    guard loop.beginRead() else { return }
     if !state.withLock({ $0.isLogShort }) { _ = check(for: nil) }
     // After a hint, the requested check comes first.
-    let interval = loop.isRequested ? nil : state.withLock { $0.intervals.next() }
-    loop.finishRead(repeatAfter: interval)
+    return loop.isRequested ? nil : state.withLock { $0.intervals.next() }
   }
 
   /// Checks the database, and notifies the clients, except one, if the result is new.
@@ -304,25 +296,14 @@ struct DatabaseWatch: Sendable {
 ///
 /// A slow query delays only its own source.
 final class ReaderPool: Sendable {
-  /// The number of reads at the same time, as long as reads are quick. More reads would only
-  /// compete for the processors.
-  private static let limit = 8
   private static let idleLimit = 2
-  /// If no read begins or ends for this time, all reads are slow, and one more may begin.
-  private static let patience = Duration.milliseconds(200)
 
   /// The reader of a database in memory, which has no other connection.
   private let memory: DatabaseReader?
   private let path: ByteString
   private let idle = Locked<[DatabaseReader]>([])
-  private let free = DispatchSemaphore(value: ReaderPool.limit)
-  private let clock: AnyClock
-  /// The time at which a read last began or ended.
-  private let lastProgress: Locked<AnyClock.Instant>
 
-  init(like reader: DatabaseReader, clock: AnyClock = .continuous) {
-    self.clock = clock
-    lastProgress = Locked(clock.now)
+  init(like reader: DatabaseReader) {
     memory = reader.path == nil ? reader : nil
     path = reader.path ?? ""
   }
@@ -335,43 +316,17 @@ final class ReaderPool: Sendable {
     _ = idle.exchange([])
   }
 
-  /// Runs a closure with a reader that no other thread uses, and waits for a reader if many are in
-  /// use.
+  /// Runs a closure with a reader that no other thread uses.
   func withReader<Result>(
     _ body: (DatabaseReader) throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
     if let memory { return try body(memory) }
-    let isWithinLimit = waitForTurn()
     let reader = idle.withLock { $0.popLast() } ?? DatabaseReader(path: path)
     defer {
       // A reader beyond the limit is closed here, outside the lock.
       idle.withLock { if $0.count < ReaderPool.idleLimit { $0.append(reader) } }
-      noteProgress()
-      if isWithinLimit { free.signal() }
     }
     return try body(reader)
-  }
-
-  /// Waits until a read may begin.
-  ///
-  /// - Returns: `true` if the read counts toward the limit.
-  private func waitForTurn() -> Bool {
-    while free.wait(timeout: .after(ReaderPool.patience)) == .timedOut {
-      let now = clock.now
-      let isStuck = lastProgress.withLock { last in
-        guard last.duration(to: now) >= ReaderPool.patience else { return false }
-        last = now
-        return true
-      }
-      if isStuck { return false }
-    }
-    noteProgress()
-    return true
-  }
-
-  private func noteProgress() {
-    let now = clock.now
-    lastProgress.withLock { $0 = now }
   }
 
   /// Runs a closure in one read transaction, in which the database does not change.

@@ -1,33 +1,13 @@
-import Dispatch
-import FileWatching
-import ObservableCollections
 import SwappablePrimitives
 import SwappableSQLite3
 
-// Hundreds of databases need a check at the same time, and hundreds of sources a read. With a thread
-// each, they would use up the threads that the system has for queues.
-extension StartLimiter {
-  /// The limit of the checks of all databases. A check takes some microseconds.
-  static let checks = StartLimiter(width: 4, limit: 16, patience: .milliseconds(20))
-
-  /// The limit of the reads of all data sources. A read may run a slow query, and the closure that maps
-  /// its rows.
-  static let reads = StartLimiter(width: 8, limit: 64, patience: .milliseconds(20))
+extension BlockingThreads {
+  /// The threads of the checks of all databases. A check takes some microseconds.
+  static let checking = BlockingThreads(width: 4, limit: 16)
 }
 
-extension QueueTimer {
-  /// The queue on which all timers fire. They only start work on other queues.
-  private static let queue = DispatchQueue(label: "swappable.sqlite.timers")
-
-  /// Creates a timer that starts reads.
-  convenience init(clock: AnyClock) {
-    self.init(queue: QueueTimer.queue, clock: clock)
-  }
-}
-
-/// The changes that a data source has not read yet.
-struct UnreadChanges: Sendable {
-  /// The changes that a read must include.
+/// The changes of a database that a data source has not read.
+struct DatabaseChange: Sendable {
   enum Extent: Hashable, Sendable {
     /// Only commits of this process.
     case ownCommits
@@ -37,27 +17,21 @@ struct UnreadChanges: Sendable {
     case all
   }
 
-  private var extent: Extent?
-  /// The number of commits of this process.
-  private var ownCommits = 0
+  private(set) var extent: Extent
+  private var ownCommits: Int
+
+  init(_ extent: Extent) {
+    self.extent = extent
+    ownCommits = extent == .ownCommits ? 1 : 0
+  }
+
+  mutating func merge(_ other: DatabaseChange) {
+    if extent != other.extent { extent = .all }
+    ownCommits += other.ownCommits
+  }
+
   /// A Boolean value that indicates whether this process commits faster than the source reads.
-  private(set) var isBurst = false
-
-  /// Notes changes that the next read must include.
-  mutating func note(_ changes: Extent) {
-    extent = extent == nil || extent == changes ? changes : .all
-    if changes == .ownCommits { ownCommits += 1 }
-    if ownCommits > 1 { isBurst = true }
-  }
-
-  /// Forgets the changes, because a read begins.
-  ///
-  /// - Returns: The changes that the read must include. If no change was noted, these are all changes.
-  mutating func beginRead() -> Extent {
-    defer { (extent, ownCommits) = (nil, 0) }
-    isBurst = ownCommits > 1
-    return extent ?? .all
-  }
+  var isBurst: Bool { ownCommits > 1 }
 }
 
 /// The intervals between the checks of a database: short ones after a hint, and a steady one.
@@ -110,30 +84,6 @@ struct CheckIntervals: Sendable {
     guard position < CheckIntervals.afterHint.count else { return steady }
     defer { position += 1 }
     return CheckIntervals.afterHint[position]
-  }
-}
-
-/// The reads of a data source that have failed one after another, for example while another connection holds a lock.
-struct ReadFailures: Sendable {
-  private static let backoff = Backoff(first: .milliseconds(1), longest: .milliseconds(250))
-
-  /// Failures that are shorter than this are not reported.
-  private static let patience = Duration.seconds(1)
-
-  private var count = 0
-  private var first: AnyClock.Instant?
-
-  /// Returns a Boolean value that indicates whether reads have failed for so long that the failure is
-  /// reported.
-  func isReported(at now: AnyClock.Instant) -> Bool {
-    first.map { $0.duration(to: now) >= ReadFailures.patience } ?? false
-  }
-
-  /// Counts a failure and returns the interval before the next attempt.
-  mutating func add(at now: AnyClock.Instant) -> Duration {
-    count += 1
-    first = first ?? now
-    return ReadFailures.backoff.pause(after: count)
   }
 }
 

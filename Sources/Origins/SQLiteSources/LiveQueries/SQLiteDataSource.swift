@@ -1,6 +1,4 @@
 public import Diffing
-import Dispatch
-import FileWatching
 public import ObservableCollections
 import SQLSources
 package import SwappablePrimitives
@@ -55,27 +53,16 @@ package import SwappablePrimitives
 public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSource {
   // A commit reaches the collection in four steps:
   // 1. A `SQLiteConnection` reports its commit, or the `ChangeMonitor` finds the commit of another writer.
-  // 2. `requestRead` notes the change, and the `ReadLoop` decides when to read.
+  // 2. The `PolledDataSource` notes the change, and decides when to read.
   // 3. `SQLiteLiveQuery` reads the change in a transaction, and maps new rows to elements after it.
-  // 4. The writer edits the collection.
+  // 4. The `PolledDataSource` publishes them.
 
-  private struct State: Sendable {
-    /// The number of the source at the monitor.
-    var number: Int?
-    var unread = UnreadChanges()
-  }
-
-  private let writer: SourceWriter<Element>
   private let monitor: ChangeMonitor
   private let query: SQLiteQuery
-  /// Only blocks of the queue use it.
-  private let liveQuery: SQLiteLiveQuery<Element>
-  private let queue = DispatchQueue(label: "swappable.sqlite.source")
-  private let state = Locked(State())
-  private let loop: ReadLoop
+  private let reader: PolledDataSource<SQLiteLiveQuery<Element>>
 
   /// The elements of the result, as a read-only collection.
-  public var collection: LiveCollection<Element> { writer.collection }
+  public var collection: LiveCollection<Element> { reader.collection }
 
   /// The SQL of the query.
   public var sql: String { query.sql }
@@ -150,10 +137,6 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   ) throws(SQLiteError) {
     self.monitor = monitor
     self.query = query
-    loop = ReadLoop(queue: queue, timer: QueueTimer(clock: monitor.clock), clock: monitor.clock) {
-      StartLimiter.reads.start(on: $0, $1)
-    }
-    liveQuery = SQLiteLiveQuery(monitor: monitor, query: query, tracking: tracking, map: map)
     var state = SourceStatus.State.idle
     do throws(SQLiteError) {
       try monitor.readers.read { database throws(SQLiteError) in try query.check(on: database) }
@@ -164,31 +147,19 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
       default: throw error
       }
     }
-    writer = SourceWriter(
-      of: SQLiteDataSource.self,
-      location: "\(monitor.path?.description ?? "in memory"): \(query.sql)",
-      status: SourceStatus(state))
-  }
-
-  deinit {
-    liveQuery.cancel()
-    if let number = state.withLock({ $0.number }) { monitor.detach(number) }
+    reader = PolledDataSource(
+      SQLiteLiveQuery(monitor: monitor, query: query, tracking: tracking, map: map),
+      writer: SourceWriter(
+        of: SQLiteDataSource.self,
+        location: "\(monitor.path?.description ?? "in memory"): \(query.sql)",
+        status: SourceStatus(state)),
+      loop: ReadLoop(clock: monitor.clock))
   }
 
   /// Begins to read and to follow changes.
   ///
   /// The first observation calls this method, and so does an operator or a container over this source.
-  public func start() {
-    guard loop.activate({ [weak self] in SQLiteDataSource.read { self } }) else { return }
-    writer.show(.loading)
-    let number = monitor.attach { [weak self] changes in self?.requestRead(including: changes) }
-    state.withLock { state in
-      state.number = number
-      state.unread.note(.all)
-    }
-    // A concurrent `refresh()` may have read before the monitor was attached. Read again then.
-    loop.request(isThrottled: false)
-  }
+  public func start() { reader.start() }
 
   /// Reads now, and waits until all commits before the call are delivered.
   ///
@@ -197,17 +168,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   ///
   /// If the lock of another connection prevents a read, the method returns without it. If the calling task is
   /// canceled, the method returns at once, and the read continues.
-  public func refresh() async {
-    start()
-    await awaitCallback { callback in
-      StartLimiter.reads.start(on: queue) { [self] in
-        state.withLock { $0.unread.note(.all) }
-        liveQuery.forgetError()
-        SQLiteDataSource.read(isForced: true) { self }
-        callback(())
-      }
-    }
-  }
+  public func refresh() async { await reader.refresh() }
 
   /// Returns how the source follows its database under the current schema, and why.
   ///
@@ -217,80 +178,6 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   /// - Throws: A ``SQLiteError`` if the database cannot be read, or if its schema does not fit the query.
   public func explainQuery() throws(SQLiteError) -> SQLiteQueryExplanation {
     try monitor.readers.read { database throws(SQLiteError) in try query.explain(on: database) }
-  }
-
-  // MARK: Reading
-
-  private func requestRead(including changes: UnreadChanges.Extent) {
-    let isBurst = state.withLock { state in
-      state.unread.note(changes)
-      return state.unread.isBurst
-    }
-    // In a burst, leave most of the time to the writer.
-    loop.request(isThrottled: isBurst)
-  }
-
-  /// A read that has begun. It does not keep the source alive.
-  private struct Reading {
-    let liveQuery: SQLiteLiveQuery<Element>
-    let collection: LiveCollection<Element>
-    let changes: UnreadChanges.Extent
-    /// The number of the source at the monitor.
-    let number: Int?
-    let start: ContinuousClock.Instant
-    let counts: (all: Int, written: Int)
-
-    func run() throws(LiveQueryError<SQLiteError>) -> SourceWriter<Element>.Contents {
-      try liveQuery.update(including: changes, client: number) { collection.snapshot }
-    }
-  }
-
-  /// Reads the changes and publishes them, if a read is due or forced. Runs on `queue`.
-  ///
-  /// While SQLite runs the query, nothing here keeps the source alive. Its release interrupts the query.
-  private static func read(isForced: Bool = false, _ source: () -> SQLiteDataSource?) {
-    guard let reading = source()?.begin(isForced: isForced) else { return }
-    let result = Result { () throws(LiveQueryError<SQLiteError>) in try reading.run() }
-    source()?.finish(reading, result)
-  }
-
-  private func begin(isForced: Bool) -> Reading? {
-    // Begin first: a request from here on leads to another read.
-    guard loop.beginRead(isForced: isForced) else { return nil }
-    let (changes, number) = state.withLock { ($0.unread.beginRead(), $0.number) }
-    return Reading(
-      liveQuery: liveQuery, collection: writer.collection, changes: changes, number: number,
-      start: .now, counts: liveQuery.counts)
-  }
-
-  private func finish(
-    _ reading: Reading,
-    _ result: Result<SourceWriter<Element>.Contents, LiveQueryError<SQLiteError>>
-  ) {
-    var retryInterval: Duration?
-    switch result {
-    case .success(let change):
-      let hasRead = liveQuery.counts != reading.counts
-      if hasRead, let mode = liveQuery.mode {
-        writer.setMode(mode.0.rawValue, reason: mode.reason)
-      }
-      writer.publish(
-        change, diagnostics: diagnostics, startedAt: hasRead ? reading.start : nil,
-        areIdentitiesUnique: liveQuery.areIdentitiesUnique)
-    case .failure(let error):
-      if error.isReported {
-        writer.show(error.error.sourceState, diagnostics: diagnostics)
-      }
-      retryInterval = error.retryInterval
-    }
-    // The changes of a read that is repeated stay unread.
-    if retryInterval != nil { state.withLock { $0.unread.note(.all) } }
-    loop.finishRead(repeatAfter: retryInterval)
-  }
-
-  private var diagnostics: [SourceStatus.Diagnostic] {
-    guard let polling = monitor.diagnostic else { return liveQuery.diagnostics }
-    return [SourceStatus.Diagnostic(code: "polling", message: polling)] + liveQuery.diagnostics
   }
 }
 

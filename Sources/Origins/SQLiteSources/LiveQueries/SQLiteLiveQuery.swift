@@ -8,10 +8,9 @@ import SwappablePrimitives
 /// A read has two parts, because rows are mapped to elements after the transaction has ended. If an element cannot be
 /// made, the result stays as it was.
 ///
-/// One thread at a time uses it, on the queue of the data source. While rows are mapped, and when a call
-/// returns, no transaction is open and no lock is held.
+/// One thread at a time reads. While rows are mapped, and when a call returns, no transaction is open and no lock is held.
 final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: one thread at a time uses it, except `cancel()`, which uses a constant.
+  // Sendable: one thread at a time reads. The other methods use constants.
 
   /// The schema for which the plan was made.
   private struct Schema: Equatable {
@@ -40,7 +39,6 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
   /// The state of the writer at the last read, or `nil` if the next update must read the whole result.
   private var checkpoint: WriteCheckpoint?
   private var schema: Schema?
-  private var failures = ReadFailures()
   /// The version of the last read, and the error that makes its result unusable.
   private var lastRead: (version: DatabaseReader.Version, error: SQLiteError?)?
   /// How many losses of the write-ahead log were reported, or `nil` before the first read.
@@ -56,9 +54,6 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
     cancellation = QueryCancellation(timeout: query.timeout)
     self.map = map
   }
-
-  /// Interrupts the read that runs, and all later ones. Any thread may call this method.
-  func cancel() { cancellation.cancel() }
 
   var diagnostics: [SourceStatus.Diagnostic] {
     guard case .failure(let reason) = plan else { return [] }
@@ -84,9 +79,11 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
   /// - Parameters:
   ///   - changes: The changes that the result must include.
   ///   - client: The number of the data source at the monitor.
+  ///   - failures: The number of reads that have failed one after another.
   ///   - shown: A closure that returns the current elements.
   func update(
-    including changes: UnreadChanges.Extent, client: Int?, _ shown: () -> Snapshot<Element>
+    including changes: DatabaseChange.Extent, client: Int?, failures: Int = 0,
+    _ shown: () -> Snapshot<Element>
   ) throws(LiveQueryError<SQLiteError>) -> SourceWriter<Element>.Contents {
     if changes == .ownCommits, hasWriter, let result = readWrittenRows(shown) {
       return try result.get()
@@ -95,7 +92,7 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
     do throws(SQLiteError) {
       version = try monitor.version(including: changes, for: client)
     } catch {
-      throw failure(error)
+      throw failure(error, after: failures)
     }
     if version.lostLogs > reportedLosses ?? version.lostLogs {
       reportedLosses = version.lostLogs
@@ -106,7 +103,6 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
     }
     reportedLosses = version.lostLogs
     if let lastRead, lastRead.version == version {
-      failures = ReadFailures()
       if let error = lastRead.error { throw LiveQueryError(error) }
       return .same
     }
@@ -114,12 +110,7 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
       lastRead?.version = version
       return try result.get()
     }
-    return try readAll(version, shown)
-  }
-
-  /// Forgets the last read if it could not be used, so the next update reads again.
-  func forgetError() {
-    if lastRead?.error != nil { lastRead = nil }
+    return try readAll(version, after: failures, shown)
   }
 
   // MARK: Reading
@@ -161,7 +152,6 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
         self.checkpoint = next
         counts.written += 1
         lastRead?.error = nil
-        failures = ReadFailures()
         return .success(contents)
       } catch {
         let error = located(error)
@@ -172,7 +162,7 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
   }
 
   private func readAll(
-    _ version: DatabaseReader.Version, _ shown: () -> Snapshot<Element>
+    _ version: DatabaseReader.Version, after failures: Int, _ shown: () -> Snapshot<Element>
   ) throws(LiveQueryError<SQLiteError>) -> SourceWriter<Element>.Contents {
     counts.all += 1
     var isRead = false
@@ -188,15 +178,13 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
       if let checkpoint { self.checkpoint = checkpoint }
       // Store the version only after the mapping has succeeded. Until then, the known rows are older.
       lastRead = (version, nil)
-      failures = ReadFailures()
       monitor.noteLog(isShort: false)
       return contents
     } catch {
-      if !isRead, isTransient(error) { throw failure(error) }
+      if !isRead, isTransient(error) { throw failure(error, after: failures) }
       checkpoint = nil
       let error = located(error)
       lastRead = (version, error)
-      failures = ReadFailures()
       throw LiveQueryError(error)
     }
   }
@@ -293,16 +281,93 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
     }
   }
 
-  private func failure(_ error: SQLiteError) -> LiveQueryError<SQLiteError> {
-    let now = monitor.clock.now
+  private func failure(
+    _ error: SQLiteError, after failures: Int
+  ) -> LiveQueryError<SQLiteError> {
     if error.isLostLog { monitor.noteLog(isShort: true) }
+    let backoff = Backoff(first: .milliseconds(1), longest: .milliseconds(250))
     return LiveQueryError(
       error.located(path: monitor.path, sql: nil),
-      retryInterval: isTransient(error) ? failures.add(at: now) : nil,
-      isReported: !error.mayPass || failures.isReported(at: now))
+      retryInterval: isTransient(error) ? backoff.pause(after: failures + 1) : nil)
   }
 
   private func located(_ error: SQLiteError) -> SQLiteError {
     error.located(path: monitor.path, sql: query.sql)
   }
+}
+
+// MARK: - When and what to read
+
+extension SQLiteLiveQuery: PolledSource {
+  struct Memory: Sendable {
+    let client: MonitorClient
+    /// A Boolean value that indicates whether more than one commit of this process came before the last read.
+    var isBurst = false
+  }
+
+  func start(_ report: @escaping @Sendable (DatabaseChange) -> Void) -> Memory {
+    Memory(client: MonitorClient(of: monitor) { report(DatabaseChange($0)) })
+  }
+
+  func merge(_ change: DatabaseChange, into unread: inout DatabaseChange) { unread.merge(change) }
+
+  func readTime(of unread: DatabaseChange, _ memory: Memory) -> ReadTime {
+    // In a burst, leave most of the time to the writer.
+    memory.isBurst || unread.isBurst ? .atRest : .now
+  }
+
+  func read(
+    _ attempt: ReadAttempt, _ memory: inout Memory
+  ) async -> ReadResult {
+    memory.isBurst = attempt.change?.isBurst ?? false
+    let client = memory.client.number
+    // The release of the data source interrupts the query.
+    return await withTaskCancellationHandler {
+      read(attempt, for: client)
+    } onCancel: {
+      cancellation.cancel()
+    }
+  }
+
+  private func read(
+    _ attempt: ReadAttempt, for client: Int
+  ) -> ReadResult {
+    let isWhole = attempt.isRefresh || attempt.failures > 0
+    if attempt.isRefresh, lastRead?.error != nil { lastRead = nil }
+    let countsBefore = counts
+    var result: ReadResult
+    do throws(LiveQueryError<SQLiteError>) {
+      result = .contents(
+        try update(
+          including: isWhole ? .all : attempt.change?.extent ?? .all, client: client,
+          failures: attempt.failures
+        ) { attempt.collection.snapshot })
+      result.hasRead = counts != countsBefore
+      result.mode = result.hasRead ? mode.map { ($0.0.rawValue, $0.reason) } : nil
+      result.areIdentitiesUnique = areIdentitiesUnique
+    } catch {
+      // A lock is usually held for a moment only.
+      result = .failure(
+        error.error.sourceState, shownAfter: error.error.mayPass ? .seconds(1) : .zero,
+        again: error.retryInterval)
+    }
+    result.diagnostics = diagnostics
+    if let polling = monitor.diagnostic {
+      result.diagnostics.insert(SourceStatus.Diagnostic(code: "polling", message: polling), at: 0)
+    }
+    return result
+  }
+}
+
+/// A client of a monitor, until it is released.
+final class MonitorClient: Sendable {
+  let number: Int
+  private let monitor: ChangeMonitor
+
+  init(of monitor: ChangeMonitor, _ client: @escaping ChangeMonitor.Client) {
+    self.monitor = monitor
+    number = monitor.attach(client)
+  }
+
+  deinit { monitor.detach(number) }
 }

@@ -184,10 +184,10 @@ extension SinkProbe: BatchUpdatingSectionedListView where View: BatchUpdatingSec
   func moveSection(at source: Int, to destination: Int) {
     view.moveSection(at: source, to: destination)
   }
-  func deleteItems(at paths: [ElementPath]) { view.deleteItems(at: paths) }
-  func insertItems(at paths: [ElementPath]) { view.insertItems(at: paths) }
-  func reloadItems(at paths: [ElementPath]) { view.reloadItems(at: paths) }
-  func moveItem(at source: ElementPath, to destination: ElementPath) {
+  func deleteItems(at paths: [SectionedChangeset.Path]) { view.deleteItems(at: paths) }
+  func insertItems(at paths: [SectionedChangeset.Path]) { view.insertItems(at: paths) }
+  func reloadItems(at paths: [SectionedChangeset.Path]) { view.reloadItems(at: paths) }
+  func moveItem(at source: SectionedChangeset.Path, to destination: SectionedChangeset.Path) {
     view.moveItem(at: source, to: destination)
   }
 }

@@ -8,9 +8,9 @@ struct StrictBatch {
   var sectionInsertions: [Int] = []
   var sectionReloads: [Int] = []
   var sectionMoves: [Changeset.Move] = []
-  var deletions: [ElementPath] = []
-  var insertions: [ElementPath] = []
-  var reloads: [ElementPath] = []
+  var deletions: [SectionedChangeset.Path] = []
+  var insertions: [SectionedChangeset.Path] = []
+  var reloads: [SectionedChangeset.Path] = []
   var moves: [SectionedChangeset.Move] = []
 
   /// The sections before the batch that an operation refers to.
@@ -89,7 +89,7 @@ struct StrictBatch {
 
   private func itemFault(from old: [Int], to new: [Int]) -> Fault? {
     let (sectionsBefore, sectionsAfter) = (Set(namedBefore), Set(namedAfter))
-    var before: Set<ElementPath> = []
+    var before: Set<SectionedChangeset.Path> = []
     for path in deletions + moves.map(\.from) + reloads {
       guard old.indices.contains(path.section), (0..<old[path.section]).contains(path.element)
       else { return ("B3", "item \(path) does not exist before the batch") }
@@ -109,7 +109,7 @@ struct StrictBatch {
     let arrivals = insertions + moves.map(\.to)
     if arrivals.isEmpty { return nil }
     let origins = sectionOrigins(from: old.count, to: new.count)
-    var after: Set<ElementPath> = []
+    var after: Set<SectionedChangeset.Path> = []
     for path in arrivals {
       guard new.indices.contains(path.section), (0..<new[path.section]).contains(path.element)
       else { return ("B3", "item \(path) does not exist after the batch") }

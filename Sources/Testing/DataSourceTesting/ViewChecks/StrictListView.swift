@@ -187,19 +187,20 @@ extension StrictListView: BatchUpdatingSectionedListView {
     record { $0.sectionMoves.append(Changeset.Move(from: source, to: destination)) }
   }
 
-  public func deleteItems(at paths: [ElementPath]) {
+  public func deleteItems(at paths: [SectionedChangeset.Path]) {
     record { $0.deletions += paths }
   }
 
-  public func insertItems(at paths: [ElementPath]) {
+  public func insertItems(at paths: [SectionedChangeset.Path]) {
     record { $0.insertions += paths }
   }
 
-  public func reloadItems(at paths: [ElementPath]) {
+  public func reloadItems(at paths: [SectionedChangeset.Path]) {
     record { $0.reloads += paths }
   }
 
-  public func moveItem(at source: ElementPath, to destination: ElementPath) {
+  public func moveItem(at source: SectionedChangeset.Path, to destination: SectionedChangeset.Path)
+  {
     record { $0.moves.append(SectionedChangeset.Move(from: source, to: destination)) }
   }
 }

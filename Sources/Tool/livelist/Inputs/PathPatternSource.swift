@@ -1,5 +1,4 @@
 import Diffing
-import Dispatch
 import FileWatching
 import Foundation
 import ObservableCollections
@@ -7,80 +6,61 @@ import SwappablePrimitives
 
 extension ByteString: Differentiable {}
 
-/// A live list of the paths that match a pattern, in the order of their names.
-///
-/// It reads directories whenever they change.
-final class PathPatternSource: DataSource, @unchecked Sendable {
-  // Sendable: the variables are accessed on the serial queue only.
+/// The paths that match a pattern, in the order of their names. Directories are read whenever they change.
+struct PathPatternSource: PolledSource {
+  typealias Element = ByteString
+
+  struct Memory: Sendable {
+    let report: @Sendable () -> Void
+    var watches: [ByteString: FileWatch] = [:]
+    /// The paths that have gone, each with the time until which it stays in the list.
+    var gone: [ByteString: ContinuousClock.Instant] = [:]
+  }
 
   /// The time for which a path that has gone stays in the list. An editor may rename the old file
   /// before it creates the new one. The time is shorter than that after which a file counts as missing.
-  private static let grace = DispatchTimeInterval.milliseconds(150)
+  private static let grace = Duration.milliseconds(150)
 
-  private let pattern: PathPattern
-  private let writer: SourceWriter<ByteString>
-  private let queue = DispatchQueue(label: "livelist.path-pattern")
-  private var watches: [ByteString: FileWatch] = [:]
-  /// The paths that have gone, each with the time until which it stays in the list.
-  private var gone: [ByteString: DispatchTime] = [:]
-  private var isStarted = false
+  let pattern: PathPattern
 
-  init(_ pattern: PathPattern) {
-    self.pattern = pattern
-    writer = SourceWriter(of: PathPatternSource.self, location: pattern.shown)
+  func start(_ report: @escaping @Sendable (Change) -> Void) -> Memory {
+    Memory(report: { report(()) })
   }
 
-  var collection: LiveCollection<ByteString> { writer.collection }
-
-  func start() {
-    queue.async { [self] in
-      if isStarted { return }
-      isStarted = true
-      writer.show(.loading)
-      read()
-    }
-  }
-
-  /// Publishes the paths that match now, and the paths that have gone only just now.
-  private func read() {
-    let start = ContinuousClock.now
+  func read(
+    _ attempt: ReadAttempt, _ memory: inout Memory
+  ) async -> ReadResult {
     var matches = pattern.matches()
     // A directory may have changed before it was watched.
-    while watch(matches.directories) { matches = pattern.matches() }
-    let now = DispatchTime.now()
-    for path in matches.paths { gone[path] = nil }
-    for path in Set(writer.collection.snapshot).subtracting(matches.paths) where gone[path] == nil {
-      gone[path] = now + Self.grace
-      queue.asyncAfter(deadline: now + Self.grace) { [weak self] in self?.read() }
+    while memory.watch(matches.directories) { matches = pattern.matches() }
+    let now = ContinuousClock.now
+    for path in matches.paths { memory.gone[path] = nil }
+    for path in Set(attempt.collection.snapshot).subtracting(matches.paths)
+    where memory.gone[path] == nil {
+      memory.gone[path] = now + Self.grace
     }
-    gone = gone.filter { $0.value > now }
-    let paths = (matches.paths + gone.keys).sorted()
-    let status = status(of: matches, count: paths.count)
-    writer.publish(
-      .whole(paths), status.state, diagnostics: status.diagnostics, startedAt: start)
-  }
-
-  private func status(of matches: PathPattern.Matches, count: Int) -> SourceStatus {
+    memory.gone = memory.gone.filter { $0.value > now }
+    let paths = (matches.paths + memory.gone.keys).sorted()
+    var result = ReadResult.contents(
+      .whole(paths), again: memory.gone.values.min().map { now.duration(to: $0) })
     if let error = matches.error {
-      return .failed(SourceError(code: "directory", message: error))
+      result.state = .failed(SourceError(code: "directory", message: error))
+    } else if paths.isEmpty {
+      let message = "No file matches \(pattern.shown)."
+      result.diagnostics = [SourceStatus.Diagnostic(code: "no-match", message: message)]
     }
-    guard count == 0 else { return .loaded }
-    let message = "No file matches \(pattern.shown)."
-    return SourceStatus(
-      .loaded, diagnostics: [SourceStatus.Diagnostic(code: "no-match", message: message)])
+    return result
   }
+}
 
+extension PathPatternSource.Memory {
   /// Watches these directories, and no others.
   ///
   /// - Returns: A Boolean value that indicates whether another directory is watched now.
-  private func watch(_ directories: Set<ByteString>) -> Bool {
+  fileprivate mutating func watch(_ directories: Set<ByteString>) -> Bool {
     for path in watches.keys where !directories.contains(path) { watches[path] = nil }
     let new = directories.subtracting(watches.keys)
-    for path in new {
-      watches[path] = FileWatch(path: path, queue: queue) { [weak self] _ in
-        self?.read()
-      }
-    }
+    for path in new { watches[path] = FileWatch(path: path) { [report] _ in report() } }
     return !new.isEmpty
   }
 }

@@ -33,7 +33,7 @@ extension SourceSpecification {
     switch kind {
     case .file(let path, let format): return format.open(path, options)
     case .files(let pattern, let format):
-      return PathPatternSource(pattern)
+      return PolledDataSource(PathPatternSource(pattern: pattern), location: pattern.shown)
         .flatMap { format.open($0, options, allowsSingleValue: true) }
     case .live(let path, let list):
       return RemoteDataSource<JSONElement>(.unixSocket(path: path, list: list), key: options.key)

@@ -57,7 +57,7 @@ extension SectionedListDataSource {
   /// - Parameter path: The path of the item.
   /// - Returns: The item, or `nil` if the path is out of range.
   /// - Complexity: O(1) if the elements of the section are an array.
-  public func item(at path: ElementPath) -> Item? {
+  public func item(at path: SectionedChangeset.Path) -> Item? {
     guard let elements = section(at: path.section)?.elements,
       path.element >= 0, path.element < elements.count
     else { return nil }

@@ -85,24 +85,24 @@ public protocol BatchUpdatingSectionedListView: BatchUpdatingListView {
   /// Deletes items.
   ///
   /// - Parameter paths: Paths before the batch, ascending.
-  func deleteItems(at paths: [ElementPath])
+  func deleteItems(at paths: [SectionedChangeset.Path])
 
   /// Inserts items.
   ///
   /// - Parameter paths: Paths after the batch, ascending.
-  func insertItems(at paths: [ElementPath])
+  func insertItems(at paths: [SectionedChangeset.Path])
 
   /// Reloads items whose content differs.
   ///
   /// - Parameter paths: Paths before the batch, ascending.
-  func reloadItems(at paths: [ElementPath])
+  func reloadItems(at paths: [SectionedChangeset.Path])
 
   /// Moves an item inside its section or to another section.
   ///
   /// - Parameters:
   ///   - source: The path before the batch.
   ///   - destination: The path after the batch.
-  func moveItem(at source: ElementPath, to destination: ElementPath)
+  func moveItem(at source: SectionedChangeset.Path, to destination: SectionedChangeset.Path)
 }
 
 extension BatchUpdatingSectionedListView {
@@ -120,7 +120,9 @@ extension BatchUpdatingSectionedListView {
     moveItem(at: path(source), to: path(destination))
   }
 
-  private func path(_ offset: Int) -> ElementPath { ElementPath(section: 0, element: offset) }
+  private func path(_ offset: Int) -> SectionedChangeset.Path {
+    SectionedChangeset.Path(section: 0, element: offset)
+  }
 }
 
 extension BatchUpdatingListView {

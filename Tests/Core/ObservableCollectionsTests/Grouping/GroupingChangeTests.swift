@@ -224,8 +224,8 @@ import Testing
     let observation = items.sections(by: \.content, order: .ascending(\.self)).observe { event in
       if case .change(let change) = event { changes.append(change.sectionedChangeset()) }
     }
-    func path(_ section: Int, _ element: Int) -> ElementPath {
-      ElementPath(section: section, element: element)
+    func path(_ section: Int, _ element: Int) -> SectionedChangeset.Path {
+      SectionedChangeset.Path(section: section, element: element)
     }
     // By a deletion and an insertion of one identity.
     items.transaction { draft in

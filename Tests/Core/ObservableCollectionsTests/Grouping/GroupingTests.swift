@@ -70,7 +70,8 @@ import Testing
     items[1].content = 1
     let change = try #require(changes.value.first)
     let (from, to) = (
-      ElementPath(section: 0, element: 1), ElementPath(section: 1, element: 0)
+      SectionedChangeset.Path(section: 0, element: 1),
+      SectionedChangeset.Path(section: 1, element: 0)
     )
     #expect(
       change
@@ -96,10 +97,10 @@ import Testing
       changes.value == [
         SectionedChangeset(
           sections: Changeset(insertions: [2]),
-          elementDeletions: [ElementPath(section: 0, element: 1)]),
+          elementDeletions: [SectionedChangeset.Path(section: 0, element: 1)]),
         SectionedChangeset(
           sections: Changeset(deletions: [0]),
-          elementInsertions: [ElementPath(section: 0, element: 0)]),
+          elementInsertions: [SectionedChangeset.Path(section: 0, element: 0)]),
       ])
     observation.dispose()
   }

@@ -57,7 +57,10 @@ import Testing
     // An element passes through a section that disappears again.
     items[1].content = 7
     items[1].content = 1
-    let (from, to) = (ElementPath(section: 0, element: 1), ElementPath(section: 1, element: 0))
+    let (from, to) = (
+      SectionedChangeset.Path(section: 0, element: 1),
+      SectionedChangeset.Path(section: 1, element: 0)
+    )
     #expect(
       deliver() == [
         SectionedChangeset(

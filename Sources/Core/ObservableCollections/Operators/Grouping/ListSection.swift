@@ -135,14 +135,16 @@ extension SectionedChangeset {
     _ sections: Changeset, from before: Snapshot<ListSection<Key, Element>>,
     to after: Snapshot<ListSection<Key, Element>>
   ) {
-    var (deletions, insertions) = ([ElementPath](), [ElementPath]())
+    var (deletions, insertions) = ([SectionedChangeset.Path](), [SectionedChangeset.Path]())
     var (moves, updates) = ([Move](), [Update]())
     for section in sections.updates {
       let change = before[section.from].changeset(to: after[section.to])
-      func old(_ offset: Int) -> ElementPath {
-        ElementPath(section: section.from, element: offset)
+      func old(_ offset: Int) -> SectionedChangeset.Path {
+        SectionedChangeset.Path(section: section.from, element: offset)
       }
-      func new(_ offset: Int) -> ElementPath { ElementPath(section: section.to, element: offset) }
+      func new(_ offset: Int) -> SectionedChangeset.Path {
+        SectionedChangeset.Path(section: section.to, element: offset)
+      }
       deletions += change.deletions.map(old)
       insertions += change.insertions.map(new)
       moves += change.moves.map { Move(from: old($0.from), to: new($0.to)) }
@@ -153,11 +155,11 @@ extension SectionedChangeset {
     if !deletions.isEmpty && !insertions.isEmpty {
       deletions.sort()
       insertions.sort()
-      var left: [Element.DifferenceIdentifier: [ElementPath]] = [:]
+      var left: [Element.DifferenceIdentifier: [SectionedChangeset.Path]] = [:]
       for path in deletions.reversed() {
         left[before.element(at: path).differenceIdentifier, default: []].append(path)
       }
-      var moved: Set<ElementPath> = []
+      var moved: Set<SectionedChangeset.Path> = []
       insertions.removeAll { path in
         let element = after.element(at: path)
         guard let from = left[element.differenceIdentifier]?.popLast() else { return false }
@@ -180,7 +182,7 @@ extension SectionedChangeset {
 }
 
 extension Snapshot {
-  fileprivate func element<Key, Item>(at path: ElementPath) -> Item
+  fileprivate func element<Key, Item>(at path: SectionedChangeset.Path) -> Item
   where Element == ListSection<Key, Item> {
     self[path.section].elements[path.element]
   }

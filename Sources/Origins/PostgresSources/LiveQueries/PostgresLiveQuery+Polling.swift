@@ -1,0 +1,160 @@
+import ObservableCollections
+import SQLSources
+import SwappablePrimitives
+
+/// The reason for a read, from weak to strong.
+enum ReadRequest: Int, Sendable, Comparable {
+  /// Something was written.
+  case change
+  /// The connection was lost, and is there again.
+  case reconnection
+  /// Changes may have been missed, for example because their writer bypasses the triggers.
+  case verification
+  /// Nothing is known.
+  case everything
+
+  static func < (left: ReadRequest, right: ReadRequest) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// What the monitor has told since the last read.
+struct ServerChange: Sendable {
+  /// The strongest reason for a read, or `nil` if the monitor has only lost its connection.
+  var request: ReadRequest?
+  /// The error of the monitor while it cannot follow changes.
+  var failure: PostgresError?
+  /// A Boolean value that indicates whether the monitor has connected or failed.
+  var concernsConnection = false
+  var count = 1
+
+  init(_ event: ServerMonitor.Event) {
+    switch event {
+    case .connected: (request, concernsConnection) = (.reconnection, true)
+    case .failed(let error): (failure, concernsConnection) = (error, true)
+    case .safety: request = .verification
+    case .found, .recorded: request = .change
+    }
+  }
+
+  mutating func merge(_ other: ServerChange) {
+    request = [request, other.request].compactMap(\.self).max()
+    if other.concernsConnection { (failure, concernsConnection) = (other.failure, true) }
+    count += other.count
+  }
+}
+
+extension PostgresLiveQuery: PolledSource {
+  struct Memory: Sendable {
+    let client: ServerMonitorClient
+    /// The error of the monitor, while it cannot follow changes.
+    var failure: PostgresError?
+    /// The reason for the last read, if it has failed and is repeated.
+    var repeated: ReadRequest?
+    /// A Boolean value that indicates whether the last read found no connection.
+    var isOffline = false
+  }
+
+  func start(_ report: @escaping @Sendable (ServerChange) -> Void) -> Memory {
+    let client = ServerMonitorClient(of: pool.monitor) { [weak self] event, isBack in
+      // Connections that opened before may be as dead as the one that was lost.
+      if isBack { self?.abandonConnection() }
+      report(ServerChange(event))
+    }
+    return Memory(client: client)
+  }
+
+  func merge(_ change: ServerChange, into unread: inout ServerChange) { unread.merge(change) }
+
+  func readTime(of unread: ServerChange, _ memory: Memory) -> ReadTime {
+    if unread.concernsConnection { return .now }
+    // Without a connection, a change does not lead to an attempt before the next one is due.
+    if memory.isOffline, unread.request == .change { return .later }
+    return unread.count > 1 ? .atRest : .now
+  }
+
+  func read(
+    _ attempt: ReadAttempt, _ memory: inout Memory
+  ) async -> ReadResult {
+    if let change = attempt.change, change.concernsConnection { memory.failure = change.failure }
+    let requests = [
+      attempt.change?.request, attempt.isRefresh ? .verification : nil, memory.repeated,
+    ]
+    guard let request = requests.compactMap(\.self).max() else {
+      // The monitor reports when it has connected.
+      return memory.failure.map { .failure($0.sourceState) } ?? .nothing(for: nil)
+    }
+    let before = counts
+    var result: ReadResult
+    do throws(LiveQueryError<PostgresError>) {
+      result = .contents(try await update(request) { attempt.collection.snapshot })
+      result.hasRead = counts.all != before.all || counts.keyed != before.keyed
+      // Without a monitor, the contents are right, but nothing follows later changes.
+      result.state = memory.failure?.sourceState ?? .loaded
+      result.mode = mode
+      (memory.repeated, memory.isOffline) = (nil, false)
+    } catch {
+      let isRepeated = error.retryInterval != nil
+      result = .failure(error.error.sourceState, again: error.retryInterval)
+      memory.repeated = isRepeated ? max(request, .reconnection) : nil
+      memory.isOffline = error.error.endsConnection && isRepeated
+    }
+    result.diagnostics = diagnostics
+    readCounts.withLock { [counts] in $0 = counts }
+    memory.client.follow(recordedTables)
+    return result
+  }
+}
+
+/// A client of a monitor, until it is released.
+final class ServerMonitorClient: Sendable {
+  private struct State: Sendable {
+    /// The number of the client at the monitor.
+    var number = 0
+    /// The tables whose records tell of all changes, or `nil` if some changes have no record.
+    var tables: Set<UInt32>?
+    var hasFailed = false
+  }
+
+  private let monitor: ServerMonitor
+  private let state = Locked(State())
+
+  /// Attaches a client.
+  ///
+  /// - Parameter onEvent: A closure that receives the events, and whether the connection of the monitor was lost and is back.
+  init(
+    of monitor: ServerMonitor,
+    _ onEvent: @escaping @Sendable (ServerMonitor.Event, _ isBack: Bool) -> Void
+  ) {
+    self.monitor = monitor
+    let number = monitor.attach { [weak self] event in
+      if let isBack = self?.receive(event) { onEvent(event, isBack) }
+    }
+    state.withLock { $0.number = number }
+  }
+
+  deinit { monitor.detach(state.withLock { $0.number }) }
+
+  /// Sets the tables whose records tell of all changes, or `nil` if some changes have no record.
+  func follow(_ tables: Set<UInt32>?) {
+    let number = state.withLock { state in
+      state.tables = tables
+      return state.number
+    }
+    monitor.setIsRecorded(tables?.isEmpty == false, of: number)
+  }
+
+  /// Returns whether the connection was lost and is back, or `nil` if the event concerns other tables.
+  private func receive(_ event: ServerMonitor.Event) -> Bool? {
+    state.withLock { state in
+      defer { if case .connected = event { state.hasFailed = false } }
+      switch event {
+      case .connected: return state.hasFailed
+      case .failed: state.hasFailed = true
+      case .recorded(let recorded):
+        guard let tables = state.tables else { return nil }
+        if let recorded, recorded.isDisjoint(with: tables) { return nil }
+      case .found, .safety: break
+      }
+      return false
+    }
+  }
+}

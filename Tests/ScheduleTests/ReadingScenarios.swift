@@ -1,0 +1,164 @@
+import DataSourceTesting
+import ObservableCollections
+import SwappablePrimitives
+import Testing
+
+/// A source that is read while others report changes, wait for it, and release it.
+@Suite struct ReadingScenarios {
+  /// A number that is read.
+  private final class Number: PolledSource, @unchecked Sendable {
+    // Sendable: of the threads of a scenario, one runs at a time.
+    typealias Element = TestElement
+
+    final class Token: Sendable {}
+    struct Memory: Sendable {
+      let token: Token
+    }
+
+    let scenario: Scenario
+    var value = 0
+    var readCount = 0
+    private var isReading = false
+    private var report: (@Sendable (Set<Int>) -> Void)?
+    /// The values that were reported, and not read with a result.
+    private var reported: Set<Int> = []
+    weak var token: Token?
+    /// A Boolean value that indicates whether the first read fails.
+    var failsFirst = false
+
+    init(_ scenario: Scenario) { self.scenario = scenario }
+
+    func start(_ report: @escaping @Sendable (Set<Int>) -> Void) -> Memory {
+      self.report = report
+      let token = Token()
+      self.token = token
+      return Memory(token: token)
+    }
+
+    func merge(_ change: Set<Int>, into unread: inout Set<Int>) { unread.formUnion(change) }
+
+    func read(_ attempt: ReadAttempt, _ memory: inout Memory) async throws -> ReadResult {
+      scenario.expect(!isReading, "two reads run at the same time")
+      isReading = true
+      let missing = reported.subtracting(attempt.change ?? [])
+      scenario.expect(
+        missing.isEmpty || attempt.change == nil, "the changes \(missing) are missing in a read")
+      schedulePoint()
+      let value = value
+      schedulePoint()
+      isReading = false
+      readCount += 1
+      if failsFirst, readCount == 1 { throw CancellationError() }
+      reported.subtract(attempt.change ?? [])
+      return .contents(.whole([TestElement(value, 0)]))
+    }
+
+    /// Changes the number, and reports that.
+    func change(to value: Int) {
+      schedulePoint()
+      self.value = value
+      guard let report else { return }
+      reported.insert(value)
+      report([value])
+    }
+  }
+
+  private typealias Source = PolledDataSource<Number>
+
+  private func makeSource(
+    _ number: Number, on queue: ScheduledQueue, clock: ScheduledClock = ScheduledClock()
+  ) -> Source {
+    Source(
+      number, writer: SourceWriter(of: Source.self),
+      loop: ReadLoop(clock: AnyClock(clock), threads: QueueExecutor(queue)))
+  }
+
+  private func check(_ source: Source, _ number: Number, readsAtMost count: Int) {
+    let shown = source.snapshot.map(\.id)
+    number.scenario.expect(shown == [number.value], "E4: shows \(shown), not \(number.value)")
+    number.scenario.expect(number.readCount <= count, "\(number.readCount) reads")
+  }
+
+  @Test func `a report during a read`() {
+    explore(preemptions: 2) { scenario in
+      let number = Number(scenario)
+      let source = makeSource(number, on: scenario.queue())
+      let follower = Follower<TestElement>(scenario)
+      scenario.thread { follower.follow(source) }
+      scenario.thread { number.change(to: 1) }
+      scenario.finally {
+        self.check(source, number, readsAtMost: 2)
+        try follower.check(against: source)
+      }
+    }
+  }
+
+  @Test func `two reports`() {
+    explore(preemptions: 2) { scenario in
+      let number = Number(scenario)
+      let source = makeSource(number, on: scenario.queue())
+      source.start()
+      scenario.thread { number.change(to: 1) }
+      scenario.thread { number.change(to: 2) }
+      scenario.finally { self.check(source, number, readsAtMost: 3) }
+    }
+  }
+
+  @Test func `a report beside a read that fails, and is repeated`() {
+    explore(preemptions: 2) { scenario in
+      let (number, clock) = (Number(scenario), ScheduledClock())
+      number.failsFirst = true
+      let source = makeSource(number, on: scenario.queue(), clock: clock)
+      source.start()
+      scenario.thread { number.change(to: 1) }
+      scenario.thread { clock.advance(by: .seconds(1)) }
+      scenario.finally {
+        // Without a report, the read is repeated half a second after its failure.
+        if number.readCount > 1 { self.check(source, number, readsAtMost: 3) }
+        scenario.expect(
+          number.readCount > 1 || clock.callCount == 1, "a failed read is not repeated")
+      }
+    }
+  }
+
+  @Test func `a refresh beside a report`() {
+    explore(preemptions: 2) { scenario in
+      let number = Number(scenario)
+      let queue = scenario.queue()
+      let source = makeSource(number, on: queue)
+      source.start()
+      final class Progress: @unchecked Sendable { var isOver = false }
+      let progress = Progress()
+      ScheduledTasks.run(on: queue) {
+        Task {
+          let value = number.value
+          await source.refresh()
+          let shown = source.snapshot.first?.id ?? -1
+          scenario.expect(shown >= value, "a refresh shows \(shown), and not \(value)")
+          progress.isOver = true
+        }
+      }
+      scenario.thread { number.change(to: 1) }
+      scenario.finally {
+        scenario.expect(progress.isOver, "a refresh does not end")
+        self.check(source, number, readsAtMost: 3)
+      }
+    }
+  }
+
+  @Test func `a release during a read, beside a report`() {
+    explore(preemptions: 2) { scenario in
+      final class Held: @unchecked Sendable { var source: Source? }
+      let (number, held) = (Number(scenario), Held())
+      held.source = makeSource(number, on: scenario.queue())
+      held.source?.start()
+      weak let source = held.source
+      scenario.thread { held.source = nil }
+      scenario.thread { number.change(to: 1) }
+      scenario.finally {
+        scenario.expect(source == nil, "L1: a released source is still held")
+        scenario.expect(number.token == nil, "L1: the memory of a released source is still held")
+      }
+    }
+  }
+}
