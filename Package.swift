@@ -91,14 +91,17 @@ let package = Package(
     module(
       "SQLiteSources", on: .origins,
       [
-        "SwappablePrimitives", "Diffing", "ObservableCollections", "SQLSources", "FileWatching",
-        "SwappableSQLite3",
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections", "SQLSources",
+        "FileWatching", "SwappableSQLite3",
       ]),
     // libpq is loaded at run time: neither the build nor users of other modules need it.
     .target(name: "SwappablePQ", path: "Sources/Origins/SwappablePQ"),
     module(
       "PostgresSources", on: .origins,
-      ["SwappablePrimitives", "Diffing", "ObservableCollections", "SQLSources", "SwappablePQ"]),
+      [
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections", "SQLSources",
+        "SwappablePQ",
+      ]),
     module(
       "RemoteSources", on: .origins,
       [

@@ -53,13 +53,18 @@ enum ScheduledTasks {
   }()
 }
 
-/// An executor that runs jobs on a queue of a scenario.
-final class QueueExecutor: TaskExecutor {
-  private let queue: ScheduledQueue
+/// An executor that runs jobs on queues of a scenario, in turn.
+final class QueueExecutor: TaskExecutor, @unchecked Sendable {
+  // Sendable: of the threads of a scenario, one runs at a time.
+  private let queues: [ScheduledQueue]
+  private var next = 0
 
-  init(_ queue: ScheduledQueue) { self.queue = queue }
+  init(_ queues: ScheduledQueue...) { self.queues = queues }
 
   func enqueue(_ job: UnownedJob) {
-    queue.async { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+    next += 1
+    queues[next % queues.count].async { [self] in
+      job.runSynchronously(on: asUnownedTaskExecutor())
+    }
   }
 }

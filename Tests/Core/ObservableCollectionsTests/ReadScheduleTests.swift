@@ -16,7 +16,7 @@ import Testing
   }
 
   private static let inputs: [Input] = [
-    .start, .stop, .due, .finished(again: nil), .finished(again: .milliseconds(3)),
+    .due, .finished(again: nil), .finished(again: .milliseconds(3)),
     .request(.now), .request(.after(.milliseconds(2))), .request(.atRest),
     .request(.whenQuiet(for: .milliseconds(4))),
   ]
@@ -29,21 +29,20 @@ import Testing
       (state, .schedule(after: .milliseconds(milliseconds)))
     }
     func same(_ state: State) -> Cell { (state, .none) }
-    let stops: Cell = (.stopped, .cancel)
     let begins: Cell = (.running(since: time(10), next: nil), .run)
     let quiet = wait(planned(14, latest: 210), 4)
     func idle(_ state: State, due: Cell) -> (State, [Cell]) {
       (
         state,
         [
-          same(state), stops, due, same(state), same(state), wait(planned(10), 0),
+          due, same(state), same(state), wait(planned(10), 0),
           wait(planned(12), 2), wait(planned(25), 15), quiet,
         ]
       )
     }
     /// - Parameter cells: The cells of the requests.
     func waiting(_ state: State, _ cells: Cell...) -> (State, [Cell]) {
-      (state, [same(state), stops, begins, same(state), same(state)] + cells)
+      (state, [begins, same(state), same(state)] + cells)
     }
     func running(
       _ next: ReadSchedule.Request?, finished: Cell, again: Cell,
@@ -52,14 +51,13 @@ import Testing
       let state = State.running(since: time(8), next: next)
       return (
         state,
-        [same(state), stops, same(state), finished, again]
+        [same(state), finished, again]
           + requests.map { same(.running(since: time(8), next: $0)) }
       )
     }
     let after = ReadSchedule.Request.after(.milliseconds(2))
     let pause = ReadSchedule.Request.whenQuiet(for: .milliseconds(4))
     return [
-      (.stopped, [(.idle(until: nil), .none)] + (0..<8).map { _ in same(.stopped) }),
       idle(.idle(until: nil), due: same(.idle(until: nil))),
       idle(.idle(until: time(11)), due: begins),
       // A run at a fixed time.

@@ -4,7 +4,9 @@ public import Diffing
 ///
 /// A source needs no more than a method that reads:
 ///
-/// XX: Int
+///     struct Departures: PolledSource {
+///       typealias Element = Departure
+///       let platform: Int
 ///
 ///       func read(_: ReadAttempt, _: inout Void) async throws -> ReadResult {
 ///         .contents(.whole(try await departures(from: platform)), again: .seconds(30))

@@ -35,13 +35,13 @@ package final class ReadLoop: Sendable {
     state = Locked(State(schedule: ReadSchedule(longestRest: longestRest)))
   }
 
-  deinit { stop() }
+  deinit { state.withLock { $0.task }?.cancel() }
 
   /// A Boolean value that indicates whether a requested run has not begun.
   package var isRequested: Bool {
     switch state.withLock({ $0.schedule.state }) {
     case .planned, .running(_, .some): true
-    case .stopped, .idle, .running(_, nil): false
+    case .idle, .running(_, nil): false
     }
   }
 
@@ -49,33 +49,22 @@ package final class ReadLoop: Sendable {
   ///
   /// - Returns: `false` if the loop has started before.
   package func start(_ run: @escaping Run) -> Bool {
-    let now = clock.now
-    return state.withLock { state in
-      guard state.schedule.state == .stopped else { return false }
+    state.withLock { state in
+      guard state.run == nil else { return false }
       state.run = run
-      handle(.start, at: now, &state)
       return true
     }
   }
 
+  /// Asks for a run. Before ``start(_:)``, this method does nothing.
   package func request(_ request: ReadSchedule.Request) {
     let now = clock.now
-    state.withLock { _ = handle(.request(request), at: now, &$0) }
-  }
-
-  package func stop() {
-    let (task, run) = state.withLock { state in
-      handle(.stop, at: clock.now, &state)
-      return (state.task.take(), state.run.take())
-    }
-    task?.cancel()
-    withExtendedLifetime(run) {}
+    state.withLock { if $0.run != nil { _ = handle(.request(request), at: now, &$0) } }
   }
 
   /// Performs the action under the lock, so no old pause replaces a new one.
   ///
   /// - Returns: A Boolean value that indicates whether to run now.
-  @discardableResult
   private func handle(
     _ input: ReadSchedule.Input, at now: AnyClock.Instant, _ state: inout State
   ) -> Bool {
@@ -91,9 +80,6 @@ package final class ReadLoop: Sendable {
       } else {
         state.timer = clock.call(after: pause) { [weak self] in self?.pauseEnded(number) }
       }
-    case .cancel:
-      state.pause += 1
-      state.timer = nil
     }
     return action == .run
   }
@@ -112,7 +98,7 @@ package final class ReadLoop: Sendable {
     }
   }
 
-  /// Handles the beginning or the end of a run, unless the loop was stopped, or the run replaced.
+  /// Handles the beginning or the end of a run, unless the run was replaced.
   @discardableResult
   private func handle(_ input: ReadSchedule.Input, of number: Int) -> Bool {
     let now = clock.now

@@ -18,8 +18,6 @@ package struct ReadSchedule: Sendable {
   }
 
   package enum State: Hashable, Sendable {
-    /// The loop has not started, or was stopped.
-    case stopped
     /// No run was requested. A pause may be pending, after which there is one.
     case idle(until: Instant?)
     /// A run was requested. If it waits for quiet, another request may delay it, but not beyond `latest`.
@@ -29,8 +27,6 @@ package struct ReadSchedule: Sendable {
   }
 
   package enum Input: Hashable, Sendable {
-    case start
-    case stop
     case request(Request)
     /// The pause is over, so the run begins.
     case due
@@ -44,8 +40,6 @@ package struct ReadSchedule: Sendable {
     case run
     /// Report `due` after a pause, instead of the pause that is pending.
     case schedule(after: Duration)
-    /// Cancel the pending pause.
-    case cancel
   }
 
   /// The rest after a run, as a multiple of the duration of the run.
@@ -58,7 +52,7 @@ package struct ReadSchedule: Sendable {
   private let longestRest: Duration
 
   package init(
-    in state: State = .stopped, restUntil: Instant = Instant(offset: .zero),
+    in state: State = .idle(until: nil), restUntil: Instant = Instant(offset: .zero),
     longestRest: Duration = .milliseconds(100)
   ) {
     (self.state, self.restUntil, self.longestRest) = (state, restUntil, longestRest)
@@ -67,14 +61,6 @@ package struct ReadSchedule: Sendable {
   /// Moves to the next state, and returns the action to perform.
   package mutating func handle(_ input: Input, at now: Instant) -> Action {
     switch (state, input) {
-    case (.stopped, .start):
-      (state, restUntil) = (.idle(until: nil), now)
-      return .none
-    case (.stopped, _), (_, .start):
-      return .none
-    case (_, .stop):
-      state = .stopped
-      return .cancel
     case (.idle, .request(let time)):
       return plan(time, at: now)
     case (.planned(let planned, let latest), .request(let time)):
@@ -91,7 +77,7 @@ package struct ReadSchedule: Sendable {
       state = .idle(until: pause.map { now.advanced(by: $0) })
       return pause.map { .schedule(after: $0) } ?? .none
     case (.idle, .due), (.running, .due), (.idle, .finished), (.planned, .finished):
-      // The run was replaced or stopped.
+      // The run was replaced.
       return .none
     }
   }

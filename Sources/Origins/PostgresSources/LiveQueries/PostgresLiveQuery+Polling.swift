@@ -1,4 +1,5 @@
 import ObservableCollections
+import ReactiveSignals
 import SQLSources
 import SwappablePrimitives
 
@@ -44,7 +45,9 @@ struct ServerChange: Sendable {
 
 extension PostgresLiveQuery: PolledSource {
   struct Memory: Sendable {
-    let client: ServerMonitorClient
+    /// The number of the client at the monitor.
+    let client: Int
+    let subscription: Disposable
     /// The error of the monitor, while it cannot follow changes.
     var failure: PostgresError?
     /// The reason for the last read, if it has failed and is repeated.
@@ -54,12 +57,14 @@ extension PostgresLiveQuery: PolledSource {
   }
 
   func start(_ report: @escaping @Sendable (ServerChange) -> Void) -> Memory {
-    let client = ServerMonitorClient(of: pool.monitor) { [weak self] event, isBack in
+    let client = pool.monitor.attach { [weak self] event in
       // Connections that opened before may be as dead as the one that was lost.
-      if isBack { self?.abandonConnection() }
+      if case .connected(isBack: true) = event { self?.abandonConnection() }
       report(ServerChange(event))
     }
-    return Memory(client: client)
+    return Memory(
+      client: client,
+      subscription: Disposable { [monitor = pool.monitor] in monitor.detach(client) })
   }
 
   func merge(_ change: ServerChange, into unread: inout ServerChange) { unread.merge(change) }
@@ -99,62 +104,7 @@ extension PostgresLiveQuery: PolledSource {
     }
     result.diagnostics = diagnostics
     readCounts.withLock { [counts] in $0 = counts }
-    memory.client.follow(recordedTables)
+    pool.monitor.follow(recordedTables, for: memory.client)
     return result
-  }
-}
-
-/// A client of a monitor, until it is released.
-final class ServerMonitorClient: Sendable {
-  private struct State: Sendable {
-    /// The number of the client at the monitor.
-    var number = 0
-    /// The tables whose records tell of all changes, or `nil` if some changes have no record.
-    var tables: Set<UInt32>?
-    var hasFailed = false
-  }
-
-  private let monitor: ServerMonitor
-  private let state = Locked(State())
-
-  /// Attaches a client.
-  ///
-  /// - Parameter onEvent: A closure that receives the events, and whether the connection of the monitor was lost and is back.
-  init(
-    of monitor: ServerMonitor,
-    _ onEvent: @escaping @Sendable (ServerMonitor.Event, _ isBack: Bool) -> Void
-  ) {
-    self.monitor = monitor
-    let number = monitor.attach { [weak self] event in
-      if let isBack = self?.receive(event) { onEvent(event, isBack) }
-    }
-    state.withLock { $0.number = number }
-  }
-
-  deinit { monitor.detach(state.withLock { $0.number }) }
-
-  /// Sets the tables whose records tell of all changes, or `nil` if some changes have no record.
-  func follow(_ tables: Set<UInt32>?) {
-    let number = state.withLock { state in
-      state.tables = tables
-      return state.number
-    }
-    monitor.setIsRecorded(tables?.isEmpty == false, of: number)
-  }
-
-  /// Returns whether the connection was lost and is back, or `nil` if the event concerns other tables.
-  private func receive(_ event: ServerMonitor.Event) -> Bool? {
-    state.withLock { state in
-      defer { if case .connected = event { state.hasFailed = false } }
-      switch event {
-      case .connected: return state.hasFailed
-      case .failed: state.hasFailed = true
-      case .recorded(let recorded):
-        guard let tables = state.tables else { return nil }
-        if let recorded, recorded.isDisjoint(with: tables) { return nil }
-      case .found, .safety: break
-      }
-      return false
-    }
   }
 }

@@ -18,8 +18,8 @@ final class ServerMonitor: Sendable {
 
   /// An event for the clients.
   enum Event: Sendable {
-    /// The monitor has connected. Anything may have changed.
-    case connected
+    /// The monitor has connected, perhaps again after a failure. Anything may have changed.
+    case connected(isBack: Bool)
     /// Writes to some tables were recorded, or to any tables if `tables` is `nil`.
     case recorded(tables: Set<UInt32>?)
     /// Something was written.
@@ -34,8 +34,7 @@ final class ServerMonitor: Sendable {
 
   private struct State: Sendable {
     var lastClient = 0
-    /// The clients, and whether records tell them of all changes.
-    var clients: [Int: (client: Client, isRecorded: Bool)] = [:]
+    var clients: [Int: (client: Client, tables: Set<UInt32>?)] = [:]
     /// The tasks that watch and listen, while there are clients.
     var tasks: [Task<Void, Never>] = []
     var isConnected = false
@@ -43,6 +42,9 @@ final class ServerMonitor: Sendable {
     var failure: PostgresError?
     /// Makes the task look now, or compute the time of the next look.
     var wake: (@Sendable (Wake) -> Void)?
+
+    /// Returns a Boolean value that indicates whether records tell a client of all changes.
+    func isRecorded(_ number: Int) -> Bool { clients[number]?.tables?.isEmpty == false }
   }
 
   let clock: AnyClock
@@ -74,10 +76,11 @@ final class ServerMonitor: Sendable {
   func attach(_ client: @escaping Client) -> Int {
     let (number, event) = state.withLock { state -> (Int, Event?) in
       state.lastClient += 1
-      state.clients[state.lastClient] = (client, false)
+      state.clients[state.lastClient] = (client, nil)
       if state.tasks.isEmpty { state.tasks = startTasks() }
       return (
-        state.lastClient, state.isConnected ? .connected : state.failure.map { .failed($0) }
+        state.lastClient,
+        state.isConnected ? .connected(isBack: false) : state.failure.map { .failed($0) }
       )
     }
     if let event { client(event) }
@@ -87,7 +90,8 @@ final class ServerMonitor: Sendable {
   /// Removes a client. Without clients, the monitor disconnects.
   func detach(_ number: Int) {
     // The client is returned, because it must be released outside the lock.
-    let (_, tasks) = state.withLock { state -> (client: (Client, Bool)?, [Task<Void, Never>]) in
+    let (_, tasks) = state.withLock {
+      state -> (client: (Client, Set<UInt32>?)?, [Task<Void, Never>]) in
       let client = state.clients.removeValue(forKey: number)
       guard state.clients.isEmpty else { return (client, []) }
       defer { state.tasks = [] }
@@ -97,12 +101,12 @@ final class ServerMonitor: Sendable {
     for task in tasks { task.cancel() }
   }
 
-  /// Sets whether records tell a client of all changes.
-  func setIsRecorded(_ isRecorded: Bool, of number: Int) {
+  /// Sets the tables whose records tell a client of all changes, or `nil` if some changes have no record.
+  func follow(_ tables: Set<UInt32>?, for number: Int) {
     let wake = state.withLock { state -> (@Sendable (Wake) -> Void)? in
-      guard let old = state.clients[number], old.isRecorded != isRecorded else { return nil }
-      state.clients[number]?.isRecorded = isRecorded
-      return state.wake
+      let wasRecorded = state.isRecorded(number)
+      state.clients[number]?.tables = tables
+      return state.isRecorded(number) == wasRecorded ? nil : state.wake
     }
     wake?(.intervalChanged)
   }
@@ -115,8 +119,8 @@ final class ServerMonitor: Sendable {
   /// - Parameter pause: The time since the last record, or since the connection opened.
   private func interval(after pause: Duration) -> Duration {
     state.withLock { state in
-      let isPolled = state.clients.values.contains { !$0.isRecorded }
-      let isRecorded = state.clients.values.contains { $0.isRecorded }
+      let recorded = state.clients.keys.count { state.isRecorded($0) }
+      let (isPolled, isRecorded) = (recorded < state.clients.count, recorded > 0)
       let looking =
         state.isListening
         ? intervals.looking * 10
@@ -127,7 +131,7 @@ final class ServerMonitor: Sendable {
   }
 
   private var hasRecordedClients: Bool {
-    state.withLock { $0.clients.values.contains { $0.isRecorded } }
+    state.withLock { state in state.clients.keys.contains { state.isRecorded($0) } }
   }
 
   private func notify(_ event: Event, onlyPolled: Bool = false) {
@@ -135,9 +139,14 @@ final class ServerMonitor: Sendable {
       switch event {
       case .connected: (state.isConnected, state.failure) = (true, nil)
       case .failed(let error): (state.isConnected, state.failure) = (false, error)
-      case .recorded, .found, .safety: break
+      case .recorded(let recorded):
+        return state.clients.values.filter { client in
+          guard let tables = client.tables else { return false }
+          return recorded.map { !$0.isDisjoint(with: tables) } ?? true
+        }
+      case .found, .safety: break
       }
-      return state.clients.values.filter { !onlyPolled || !$0.isRecorded }
+      return state.clients.filter { !onlyPolled || !state.isRecorded($0.key) }.map(\.value)
     }
     for client in clients { client.client(event) }
   }
@@ -210,7 +219,7 @@ final class ServerMonitor: Sendable {
     guard let started = monitor() else { return }
     started.state.withLock { $0.wake = { continuation.yield($0) } }
     didConnect()
-    started.notify(.connected)
+    started.notify(.connected(isBack: started.state.withLock { $0.failure != nil }))
     let (clock, intervals) = (started.clock, started.intervals)
     var (lastSafety, lastPoll, lastRecord) = (clock.now, clock.now, clock.now)
     var timer = clock.call(after: started.interval(after: .zero)) { continuation.yield(.look) }
@@ -232,10 +241,10 @@ final class ServerMonitor: Sendable {
         monitor.notify(.safety)
       } else if known.isStandby, !now.isStandby {
         // The standby server was promoted.
-        monitor.notify(.connected)
+        monitor.notify(.connected(isBack: false))
       } else if needsRecords, known.objects != nil, now.objects != known.objects {
         // It may be that nothing is recorded any more.
-        monitor.notify(.connected)
+        monitor.notify(.connected(isBack: false))
       } else if needsRecords, hasRecords {
         monitor.notify(.recorded(tables: tables))
       }

@@ -1,5 +1,6 @@
 import Diffing
 import ObservableCollections
+import ReactiveSignals
 import SQLSources
 import SwappablePrimitives
 
@@ -300,13 +301,16 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
 
 extension SQLiteLiveQuery: PolledSource {
   struct Memory: Sendable {
-    let client: MonitorClient
+    /// The number of the client at the monitor.
+    let client: Int
+    let subscription: Disposable
     /// A Boolean value that indicates whether more than one commit of this process came before the last read.
     var isBurst = false
   }
 
   func start(_ report: @escaping @Sendable (DatabaseChange) -> Void) -> Memory {
-    Memory(client: MonitorClient(of: monitor) { report(DatabaseChange($0)) })
+    let client = monitor.attach { report(DatabaseChange($0)) }
+    return Memory(client: client, subscription: Disposable { [monitor] in monitor.detach(client) })
   }
 
   func merge(_ change: DatabaseChange, into unread: inout DatabaseChange) { unread.merge(change) }
@@ -320,7 +324,7 @@ extension SQLiteLiveQuery: PolledSource {
     _ attempt: ReadAttempt, _ memory: inout Memory
   ) async -> ReadResult {
     memory.isBurst = attempt.change?.isBurst ?? false
-    let client = memory.client.number
+    let client = memory.client
     // The release of the data source interrupts the query.
     return await withTaskCancellationHandler {
       read(attempt, for: client)
@@ -357,17 +361,4 @@ extension SQLiteLiveQuery: PolledSource {
     }
     return result
   }
-}
-
-/// A client of a monitor, until it is released.
-final class MonitorClient: Sendable {
-  let number: Int
-  private let monitor: ChangeMonitor
-
-  init(of monitor: ChangeMonitor, _ client: @escaping ChangeMonitor.Client) {
-    self.monitor = monitor
-    number = monitor.attach(client)
-  }
-
-  deinit { monitor.detach(number) }
 }
