@@ -63,14 +63,13 @@ import Testing
 
   private typealias Source = PolledDataSource<Number>
 
-  /// Makes a source whose reads have two threads.
   private func makeSource(
-    _ number: Number, in scenario: Scenario, clock: ScheduledClock = ScheduledClock()
+    _ number: Number, threads: Int = 1, clock: ScheduledClock = ScheduledClock()
   ) -> Source {
-    Source(
+    let executor = QueueExecutor((0..<threads).map { _ in number.scenario.queue() })
+    return Source(
       number, writer: SourceWriter(of: Source.self),
-      loop: ReadLoop(
-        clock: AnyClock(clock), threads: QueueExecutor(scenario.queue(), scenario.queue())))
+      loop: ReadLoop(clock: AnyClock(clock), threads: executor))
   }
 
   private func check(_ source: Source, _ number: Number, readsAtMost count: Int) {
@@ -84,7 +83,7 @@ import Testing
   @Test func `a report during a read`() {
     explore(preemptions: 2) { scenario in
       let number = Number(scenario)
-      let source = makeSource(number, in: scenario)
+      let source = makeSource(number)
       let follower = Follower<TestElement>(scenario)
       scenario.thread { follower.follow(source) }
       scenario.thread { number.change(to: 1) }
@@ -98,7 +97,7 @@ import Testing
   @Test func `two reports`() {
     explore(preemptions: 2) { scenario in
       let number = Number(scenario)
-      let source = makeSource(number, in: scenario)
+      let source = makeSource(number)
       source.start()
       scenario.thread { number.change(to: 1) }
       scenario.thread { number.change(to: 2) }
@@ -106,11 +105,21 @@ import Testing
     }
   }
 
+  @Test func `a report, with threads for two reads`() {
+    explore(preemptions: 1) { scenario in
+      let number = Number(scenario)
+      let source = makeSource(number, threads: 2)
+      source.start()
+      scenario.thread { number.change(to: 1) }
+      scenario.finally { self.check(source, number, readsAtMost: 2) }
+    }
+  }
+
   @Test func `a report beside a read that fails, and is repeated`() {
     explore(preemptions: 2) { scenario in
       let (number, clock) = (Number(scenario), ScheduledClock())
       number.failure = 2
-      let source = makeSource(number, in: scenario, clock: clock)
+      let source = makeSource(number, clock: clock)
       source.start()
       scenario.thread { number.change(to: 1) }
       scenario.thread { clock.advance(by: .seconds(1)) }
@@ -126,9 +135,9 @@ import Testing
   }
 
   @Test func `a refresh beside a report`() {
-    explore(preemptions: 2) { scenario in
+    explore(preemptions: 1) { scenario in
       let number = Number(scenario)
-      let source = makeSource(number, in: scenario)
+      let source = makeSource(number)
       source.start()
       final class Progress: @unchecked Sendable { var isOver = false }
       let progress = Progress()
@@ -153,7 +162,7 @@ import Testing
     explore(preemptions: 2) { scenario in
       final class Held: @unchecked Sendable { var source: Source? }
       let (number, held) = (Number(scenario), Held())
-      held.source = makeSource(number, in: scenario)
+      held.source = makeSource(number)
       held.source?.start()
       weak let source = held.source
       scenario.thread { held.source = nil }

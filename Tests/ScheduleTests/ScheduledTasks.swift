@@ -44,7 +44,7 @@ enum ScheduledTasks {
     }
     symbol.assumingMemoryBound(to: Hook?.self).pointee = { job, original in
       if isScheduled, let queue = ScheduledTasks.queue {
-        QueueExecutor(queue).enqueue(job)
+        QueueExecutor([queue]).enqueue(job)
       } else {
         original(job)
       }
@@ -59,7 +59,7 @@ final class QueueExecutor: TaskExecutor, @unchecked Sendable {
   private let queues: [ScheduledQueue]
   private var next = 0
 
-  init(_ queues: ScheduledQueue...) { self.queues = queues }
+  init(_ queues: [ScheduledQueue]) { self.queues = queues }
 
   func enqueue(_ job: UnownedJob) {
     next += 1
