@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test func `a refresh beside a report`() {
-    explore(preemptions: 1) { scenario in
+    explore(preemptions: 2) { scenario in
       let number = Number(scenario)
       let source = makeSource(number)
       source.start()
