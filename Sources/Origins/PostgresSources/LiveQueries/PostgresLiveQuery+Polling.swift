@@ -23,6 +23,8 @@ struct ServerChange: Sendable {
   var request: ReadRequest?
   /// The error of the monitor while it cannot follow changes.
   var failure: PostgresError?
+  /// The last error of the monitor, even if it has connected since.
+  var loss: PostgresError?
   /// A Boolean value that indicates whether the monitor has connected or failed.
   var concernsConnection = false
   var count = 1
@@ -30,7 +32,7 @@ struct ServerChange: Sendable {
   init(_ event: ServerMonitor.Event) {
     switch event {
     case .connected: (request, concernsConnection) = (.reconnection, true)
-    case .failed(let error): (failure, concernsConnection) = (error, true)
+    case .failed(let error): (failure, loss, concernsConnection) = (error, error, true)
     case .safety: request = .verification
     case .found, .recorded: request = .change
     }
@@ -39,6 +41,7 @@ struct ServerChange: Sendable {
   mutating func merge(_ other: ServerChange) {
     request = [request, other.request].compactMap(\.self).max()
     if other.concernsConnection { (failure, concernsConnection) = (other.failure, true) }
+    loss = other.loss ?? loss
     count += other.count
   }
 }
@@ -50,6 +53,8 @@ extension PostgresLiveQuery: PolledSource {
     let subscription: Disposable
     /// The error of the monitor, while it cannot follow changes.
     var failure: PostgresError?
+    /// A Boolean value that indicates whether the status has shown that the monitor lost its connection.
+    var hasShownLoss = false
     /// The reason for the last read, if it has failed and is repeated.
     var repeated: ReadRequest?
     /// A Boolean value that indicates whether the last read found no connection.
@@ -82,8 +87,13 @@ extension PostgresLiveQuery: PolledSource {
     if let change = attempt.change, change.concernsConnection { memory.failure = change.failure }
     let requests = [
       attempt.change?.request, attempt.isRefresh ? .verification : nil, memory.repeated,
-    ]
-    guard let request = requests.compactMap(\.self).max() else {
+    ].compactMap(\.self)
+    if let loss = attempt.change?.loss, !memory.hasShownLoss, !attempt.isRefresh {
+      // Show why the contents may change, also if the monitor is back already.
+      memory.hasShownLoss = true
+      return .failure(loss.sourceState, again: requests.isEmpty ? nil : .zero)
+    }
+    guard let request = requests.max() else {
       // The monitor reports when it has connected.
       return memory.failure.map { .failure($0.sourceState) } ?? .nothing(for: nil)
     }
@@ -95,7 +105,7 @@ extension PostgresLiveQuery: PolledSource {
       // Without a monitor, the contents are right, but nothing follows later changes.
       result.state = memory.failure?.sourceState ?? .loaded
       result.mode = mode
-      (memory.repeated, memory.isOffline) = (nil, false)
+      (memory.repeated, memory.isOffline, memory.hasShownLoss) = (nil, false, false)
     } catch {
       let isRepeated = error.retryInterval != nil
       result = .failure(error.error.sourceState, again: error.retryInterval)
