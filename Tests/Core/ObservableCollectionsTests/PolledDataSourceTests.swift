@@ -3,7 +3,6 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
-import Synchronization
 import TestSupport
 import TestTags
 import Testing
@@ -20,9 +19,9 @@ import Testing
 
     private let (begun, beginning) = AsyncStream<ReadAttempt>.makeStream()
     private let (ends, ending) = AsyncStream<ReadResult?>.makeStream()
-    private let report = Mutex<(@Sendable (Set<Int>) -> Void)?>(nil)
+    private let report = Locked<(@Sendable (Set<Int>) -> Void)?>(nil)
     let token = Token()
-    let canceled = Mutex(0)
+    let canceled = Locked(0)
 
     func start(_ report: @escaping @Sendable (Set<Int>) -> Void) -> Memory {
       self.report.withLock { $0 = report }
