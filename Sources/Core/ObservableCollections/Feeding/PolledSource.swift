@@ -19,6 +19,7 @@ public import Diffing
 /// A source that learns of changes reports them to the closure that ``start(_:)`` receives. Then it need not be read
 /// regularly. The guide "Write your own data source" has both.
 public protocol PolledSource<Element>: Sendable {
+  /// An element of the list.
   associatedtype Element: Differentiable & Sendable
   /// What has changed since the last read, if that helps to read less.
   associatedtype Change: Sendable = Void
@@ -62,18 +63,23 @@ public protocol PolledSource<Element>: Sendable {
 }
 
 extension PolledSource {
+  /// The time at which a change is read.
   public typealias ReadTime = PolledDataSource<Self>.ReadTime
+  /// The circumstances of a read.
   public typealias ReadAttempt = PolledDataSource<Self>.ReadAttempt
+  /// The result of a read.
   public typealias ReadResult = PolledDataSource<Self>.ReadResult
 
   public func readTime(of _: Change, _: Memory) -> ReadTime { .now }
 }
 
 extension PolledSource where Change == Void {
+  /// Does nothing, because all changes are equal.
   public func merge(_: Void, into _: inout Void) {}
 }
 
 extension PolledSource where Memory == Void {
+  /// Follows no changes.
   public func start(_: @escaping @Sendable (Change) -> Void) {}
 }
 
@@ -86,8 +92,10 @@ extension PolledDataSource {
     public static var now: ReadTime { ReadTime(request: .now) }
     /// After a while, together with what is reported meanwhile.
     public static func after(_ wait: Duration) -> ReadTime { ReadTime(request: .after(wait)) }
-    /// When the rest after the last read is over: eight times the duration of the read, but at most 0.1 seconds. In a
-    /// burst of changes, this leaves most of the time to their writer.
+    /// When the rest after the last read is over.
+    ///
+    /// The rest is eight times the duration of the read, but at most 0.1 seconds. In a burst of changes, this leaves most
+    /// of the time to their writer.
     public static var atRest: ReadTime { ReadTime(request: .atRest) }
     /// When nothing was reported for a while, but after 50 times this while at the latest.
     public static func whenQuiet(for wait: Duration) -> ReadTime {
