@@ -116,18 +116,7 @@ private struct JSONFileFormat<Element: Differentiable & Sendable>: FileFormat {
   let allowsSingleValue: Bool
   let decoding: ElementDecoding<Element>
   /// The last version that was loaded. Its elements are only in the collection.
-  private var document: JSONDocument?
-
-  init(
-    path: ByteString, files: FileAccess, key: String?, allowsSingleValue: Bool,
-    decoding: ElementDecoding<Element>
-  ) {
-    self.path = path
-    self.files = files
-    self.key = key
-    self.allowsSingleValue = allowsSingleValue
-    self.decoding = decoding
-  }
+  var document: JSONDocument?
 
   mutating func read(
     _: FileChange?, after collection: LiveCollection<Element>, isGraceOver _: Bool

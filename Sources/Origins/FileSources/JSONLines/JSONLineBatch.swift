@@ -27,20 +27,13 @@ struct JSONLineBatch {
   ///   - isStrict: A Boolean value that indicates whether the lines end after a malformed line.
   init(_ bytes: [UInt8], _ range: Range<Int>, linesBefore: Int, isStrict: Bool) {
     var malformed: (number: Int, line: Range<Int>)?
-    (spans, places, lineCount, malformedCount, malformed) = JSONScanner.withScanner(
-      of: bytes, from: range.lowerBound, capacity: 0
-    ) { scanner in
-      var spans: [Range<Int>] = []
-      var places: [(line: Int, end: Int)] = []
-      var count = 0
-      var malformedCount = 0
-      var malformed: (number: Int, line: Range<Int>)?
+    JSONScanner.withScanner(of: bytes, from: range.lowerBound, capacity: 0) { scanner in
       var start = range.lowerBound
       while start < range.upperBound {
         let newline = bytes[start..<range.upperBound].firstIndex(of: 0x0A)
         let line = start..<(newline.map { $0 + 1 } ?? range.upperBound)
         start = line.upperBound
-        count += 1
+        lineCount += 1
         let value = Self.trimmed(bytes, line)
         if value.isEmpty { continue }
         scanner.restart(at: value)
@@ -49,14 +42,13 @@ struct JSONLineBatch {
         // A value that continues on the next line is malformed.
         guard isValue, scanner.position == value.upperBound else {
           malformedCount += 1
-          malformed = (linesBefore + count, line)
+          malformed = (linesBefore + lineCount, line)
           if isStrict { break }
           continue
         }
         spans.append(value)
-        places.append((linesBefore + count, line.upperBound))
+        places.append((linesBefore + lineCount, line.upperBound))
       }
-      return (spans, places, count, malformedCount, malformed)
     }
     if let (number, line) = malformed {
       let start = JSONText.bodyStart(of: bytes[line])

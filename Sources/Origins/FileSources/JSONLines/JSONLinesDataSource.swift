@@ -86,8 +86,8 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
     reader = PolledFile(
       path: path, system: system, timing: timing,
       format: JSONLinesFormat(
-        path: path, files: system.files,
-        reader: JSONLinesReader(key: key, decoding: decoding, isStrict: isStrict))
+        files: system.files,
+        reader: JSONLinesReader(path: path, key: key, decoding: decoding, isStrict: isStrict))
     ).dataSource(of: JSONLinesDataSource.self)
   }
 
@@ -138,27 +138,20 @@ extension JSONLinesDataSource where Element == JSONElement {
 
 /// A file of JSON Lines.
 private struct JSONLinesFormat<Element: Differentiable & Sendable>: FileFormat {
-  let path: ByteString
   let files: FileAccess
   let reader: JSONLinesReader<Element>
   /// The end of the loaded contents, or `nil` if they may be the contents of another file.
-  private var cursor: LineCursor?
+  var cursor: LineCursor?
   /// The malformed line of a strict source. It stays malformed until the file is replaced or rewritten.
-  private var malformedLine: (end: LineCursor, error: JSONElement.ParsingError)?
+  var malformedLine: (end: LineCursor, error: JSONElement.ParsingError)?
   /// The malformed lines of the loaded contents.
-  private var skippedLines = SkippedLines()
-  private var openLineDiagnostic: SourceStatus.Diagnostic?
+  var skippedLines = SkippedLines()
+  var openLineDiagnostic: SourceStatus.Diagnostic?
   /// The state of the file at the last event.
-  private var lastState: FileState?
-
-  init(path: ByteString, files: FileAccess, reader: JSONLinesReader<Element>) {
-    self.path = path
-    self.files = files
-    self.reader = reader
-  }
+  var lastState: FileState?
 
   var diagnostics: [SourceStatus.Diagnostic] {
-    [skippedLines.diagnostic(path: path.description), openLineDiagnostic].compactMap(\.self)
+    [skippedLines.diagnostic(path: reader.path.description), openLineDiagnostic].compactMap(\.self)
   }
 
   func hasGrown(_ change: FileChange) -> Bool {
@@ -173,20 +166,16 @@ private struct JSONLinesFormat<Element: Differentiable & Sendable>: FileFormat {
   ) throws(ReadFailure) -> (SourceWriter<Element>.Contents, isComplete: Bool)? {
     lastState = change?.last.state ?? lastState
     if change?.isReplaced == true { (cursor, malformedLine) = (nil, nil) }
-    do throws(LineReadingError) {
-      for _ in 0..<FileDifference.maximumAttempts {
-        let result = try readOnce(
-          isBeingWritten: change?.isBeingWritten ?? false, isGraceOver: isGraceOver)
-        switch result {
-        case .lines(let contents, let isComplete): return (contents, isComplete)
-        case .incomplete: return nil
-        case .unstable: break
-        }
+    for _ in 0..<FileDifference.maximumAttempts {
+      let result = try readOnce(
+        isBeingWritten: change?.isBeingWritten ?? false, isGraceOver: isGraceOver)
+      switch result {
+      case .lines(let contents, let isComplete): return (contents, isComplete)
+      case .incomplete: return nil
+      case .unstable: break
       }
-      throw .file(.unstable(path: path))
-    } catch {
-      throw error.readFailure(path: path)
     }
+    throw ReadFailure(.unstable(path: reader.path))
   }
 
   private enum Result {
@@ -199,11 +188,11 @@ private struct JSONLinesFormat<Element: Differentiable & Sendable>: FileFormat {
 
   private mutating func readOnce(
     isBeingWritten: Bool, isGraceOver: Bool
-  ) throws(LineReadingError) -> Result {
-    let file = try files.open(path).mapError(LineReadingError.file).get()
-    let stamp = try file.stamp().mapError(LineReadingError.file).get()
+  ) throws(ReadFailure) -> Result {
+    let file = try files.open(reader.path).mapError(ReadFailure.init).get()
+    let stamp = try file.stamp().mapError(ReadFailure.init).get()
     if let malformedLine, try reader.margins(at: malformedLine.end, in: file, stamp) != nil {
-      throw .line(malformedLine.error)
+      throw ReadFailure(malformedLine.error, path: reader.path)
     }
     var start: LineCursor?
     var margins = FileMargins()
@@ -214,12 +203,10 @@ private struct JSONLinesFormat<Element: Differentiable & Sendable>: FileFormat {
     if start == nil, isBeingWritten || hasChangedSinceLastEvent(stamp), !isGraceOver {
       return .incomplete
     }
-    var lines: JSONLines<Element>
-    switch try reader.read(file, from: start, margins: margins, stamp: stamp) {
-    case .lines(let read): lines = read
-    case .malformedLine(let end, let error):
-      malformedLine = (end, error)
-      throw .line(error)
+    var lines = try reader.read(file, from: start, margins: margins, stamp: stamp)
+    if let error = lines.error {
+      malformedLine = (lines.cursor, error)
+      throw ReadFailure(error, path: reader.path)
     }
     guard try reader.isSettled(file, since: stamp, lines.cursor) else { return .unstable }
     malformedLine = nil
@@ -268,7 +255,7 @@ private struct JSONLinesFormat<Element: Differentiable & Sendable>: FileFormat {
       openLineDiagnostic = SourceStatus.Diagnostic(
         code: "incomplete-line",
         message:
-          "The last line of \(path) has no newline and is incomplete, "
+          "The last line of \(reader.path) has no newline and is incomplete, "
           + "so it is not shown: \(error).")
     }
     return true

@@ -38,33 +38,18 @@ struct JSONLines<Element: Sendable>: Sendable {
   /// The position after the complete lines.
   var cursor: LineCursor
   /// The last line if it has no newline, without the white space around it.
-  var openLine: [UInt8]
+  var openLine: [UInt8] = []
+  /// The error of the line before the cursor if it is malformed and the reader is strict.
+  var error: JSONElement.ParsingError?
   /// A Boolean value that indicates whether the first element replaces the last element of the previous
   /// read, which was read before its line was complete.
   var replacesLast = false
 }
 
-/// An error of a file of JSON Lines.
-enum LineReadingError: Error {
-  case file(FileError)
-  case line(JSONElement.ParsingError)
-
-  func readFailure(path: ByteString) -> ReadFailure {
-    switch self {
-    case .file(let error): ReadFailure(error)
-    case .line(let error): ReadFailure(error, path: path)
-    }
-  }
-}
-
 /// A reader of lines. It reads the file in parts and keeps one part at a time.
 struct JSONLinesReader<Element: Sendable>: Sendable {
-  enum Outcome {
-    case lines(JSONLines<Element>)
-    /// A line is malformed, and the reader is strict. The cursor is the position after the line.
-    case malformedLine(LineCursor, JSONElement.ParsingError)
-  }
-
+  /// The path of the file.
+  let path: ByteString
   /// The name of the member that identifies an element, if there is one.
   let key: String?
   let decoding: ElementDecoding<Element>
@@ -78,7 +63,7 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
   /// Returns the margins of the bytes before a cursor, or `nil` if these bytes may have changed.
   func margins(
     at cursor: LineCursor, in file: OpenedFile, _ stamp: FileStamp
-  ) throws(LineReadingError) -> FileMargins? {
+  ) throws(ReadFailure) -> FileMargins? {
     guard stamp.identity == cursor.stamp.identity, stamp.size >= cursor.position else { return nil }
     let margins = try FileMargins(of: file, upTo: cursor.position)
     return cursor.holds(for: stamp, margins: margins) ? margins : nil
@@ -88,8 +73,8 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
   /// appended to.
   func isSettled(
     _ file: OpenedFile, since stamp: FileStamp, _ cursor: LineCursor
-  ) throws(LineReadingError) -> Bool {
-    let now = try file.stamp().mapError(LineReadingError.file).get()
+  ) throws(ReadFailure) -> Bool {
+    let now = try file.stamp().mapError(ReadFailure.init).get()
     if !now.differsInContents(from: stamp) { return true }
     return try margins(at: cursor, in: file, now) != nil
   }
@@ -103,7 +88,7 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
   ///   - stamp: The stamp of the file.
   func read(
     _ file: OpenedFile, from start: LineCursor?, margins: FileMargins, stamp: FileStamp
-  ) throws(LineReadingError) -> Outcome {
+  ) throws(ReadFailure) -> JSONLines<Element> {
     var margins = margins
     var lineCount = start?.lineCount ?? 0
     var skipped = start?.skipped ?? SkippedLines()
@@ -119,14 +104,10 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
 
     while margins.position < stamp.size {
       let count = Int(min(Int64(size), stamp.size - Int64(margins.position)))
-      let bytes = try file.bytes(from: margins.position, count: count).mapError(
-        LineReadingError.file
-      ).get()
+      let bytes = try file.bytes(from: margins.position, count: count).mapError(ReadFailure.init)
+        .get()
       if margins.position == 0, JSONDocument.isUTF16(bytes) {
-        throw .line(
-          JSONElement.ParsingError(
-            code: .encoding, reason: "the text is UTF-16 or UTF-32; save it as UTF-8",
-            position: JSONElement.ParsingError.Position(line: 1, column: 1)))
+        throw failure(.encoding, "the text is UTF-16 or UTF-32; save it as UTF-8", line: 1)
       }
       guard let newline = bytes.lastIndex(of: 0x0A) else {
         if margins.position + count == stamp.size || bytes.count < count {
@@ -134,12 +115,9 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
           break
         }
         guard size < Self.maximumLineLength else {
-          throw .line(
-            JSONElement.ParsingError(
-              code: .truncated,
-              reason:
-                "the line has more than \(size) bytes; write each value on its own line",
-              position: JSONElement.ParsingError.Position(line: lineCount + 1, column: 1)))
+          throw failure(
+            .truncated, "the line has more than \(size) bytes; write each value on its own line",
+            line: lineCount + 1)
         }
         size *= 4
         continue
@@ -156,10 +134,18 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
       } catch {
         margins.append(bytes[..<error.end])
         lineCount = error.line
-        return .malformedLine(cursor(), error.error)
+        return JSONLines(elements: [], cursor: cursor(), error: error.error)
       }
     }
-    return .lines(JSONLines(elements: elements, cursor: cursor(), openLine: openLine))
+    return JSONLines(elements: elements, cursor: cursor(), openLine: openLine)
+  }
+
+  private func failure(
+    _ code: JSONElement.ParsingError.Code, _ reason: String, line: Int
+  ) -> ReadFailure {
+    let position = JSONElement.ParsingError.Position(line: line, column: 1)
+    return ReadFailure(
+      JSONElement.ParsingError(code: code, reason: reason, position: position), path: path)
   }
 
   /// Returns the element of a line that has no newline yet.
@@ -237,12 +223,11 @@ struct FileMargins: Sendable {
   init() {}
 
   /// Reads the margins of the bytes before a position.
-  init(of file: OpenedFile, upTo position: Int) throws(LineReadingError) {
-    func bytes(_ range: Range<Int>) throws(LineReadingError) -> [UInt8] {
+  init(of file: OpenedFile, upTo position: Int) throws(ReadFailure) {
+    func bytes(_ range: Range<Int>) throws(ReadFailure) -> [UInt8] {
       if range.isEmpty { return [] }
-      return try file.bytes(from: range.lowerBound, count: range.count).mapError(
-        LineReadingError.file
-      ).get()
+      return try file.bytes(from: range.lowerBound, count: range.count).mapError(ReadFailure.init)
+        .get()
     }
     self.position = position
     let headEnd = min(position, Self.span)
