@@ -220,15 +220,15 @@ extension JSONValues {
     let count = (self.count + size - 1) / size
     if count == 0 { return DecodedValues() }
     if count == 1 { return decode(0..<self.count) }
-    let results = SharedResults(Array(repeating: DecodedValues<Element>(), count: count))
+    let results = Locked(Array(repeating: DecodedValues<Element>(), count: count))
     DispatchQueue.concurrentPerform(iterations: count) { batch in
       let range = (batch * size)..<min((batch + 1) * size, self.count)
       let result = decode(range)
-      results.values.withLock { $0[batch] = result }
+      results.withLock { $0[batch] = result }
     }
     var all = DecodedValues<Element>()
     all.elements.reserveCapacity(self.count)
-    for result in results.values.withLock({ $0 }) {
+    for result in results.withLock({ $0 }) {
       all.append(result)
       if all.error != nil, !skipsErrors { break }
     }
@@ -246,12 +246,6 @@ extension JSONValues {
     text.append(UInt8(ascii: "]"))
     return text
   }
-}
-
-/// Results that several threads write.
-private final class SharedResults<Value: Sendable>: Sendable {
-  let values: Locked<[Value]>
-  init(_ values: [Value]) { self.values = Locked(values) }
 }
 
 extension UUID: Differentiable, _BitwiseIdentity {}

@@ -77,7 +77,7 @@ extension JSONElement {
   /// The members in order, or `nil` if the element is not an object.
   public var members: [(name: String, value: JSONElement)]? {
     guard kind == .object else { return nil }
-    return JSONText.children(of: storage.bytes).map { child in
+    return JSONMemberRanges(storage.bytes).map { child in
       (child.name.map { JSONText.decoded(storage.bytes[$0]) } ?? "", part(child.value))
     }
   }
@@ -138,7 +138,7 @@ extension JSONElement {
   /// - Throws: An error for a value that has no key, or whose key is an array or an object.
   public func items(key: String? = nil) throws(JSONElement.ParsingError) -> [JSONElement]? {
     guard kind == .array else { return nil }
-    let spans = JSONText.children(of: storage.bytes).map(\.value)
+    let spans = JSONMemberRanges(storage.bytes).map(\.value)
     guard let key else { return spans.map(part) }
     let values = JSONValues(text: storage.bytes, spans: spans, key: key, depth: 0).elements()
     if let error = values.error {
@@ -267,7 +267,7 @@ extension JSONElement: ChangeDescribable {
   /// The canonical text without the key's member, or an empty text if there is no other member.
   public var changeText: String {
     guard storage.key != storage.bytes.indices else { return description }
-    let members = JSONText.children(of: storage.bytes).filter { $0.value != storage.key }
+    let members = JSONMemberRanges(storage.bytes).filter { $0.value != storage.key }
     let texts = members.map { member in
       String(
         decoding: storage.bytes[(member.name ?? member.value).lowerBound..<member.value.upperBound],
@@ -288,7 +288,7 @@ extension JSONElement: ChangeDescribable {
     into changes: inout [ChangeDescription.FieldChange]
   ) {
     guard isObject(old), isObject(new) else { return }
-    let (olds, news) = (JSONText.children(of: old), JSONText.children(of: new))
+    let (olds, news) = (Array(JSONMemberRanges(old)), Array(JSONMemberRanges(new)))
     func name(_ name: Range<Int>?, in bytes: [UInt8]) -> String {
       path + (name.map { JSONText.decoded(bytes[$0]) } ?? "")
     }

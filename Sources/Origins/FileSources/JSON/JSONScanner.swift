@@ -491,79 +491,51 @@ struct JSONScanner {
   }
 
   private mutating func scanUnicodeEscape() throws(ScanError) {
-    let unit = try codeUnit(at: position)
+    var value = try codeUnit(at: position)
     position += 6
-    switch unit {
-    case 0xD800...0xDBFF:
-      if position + 1 < count, input[position] == UInt8(ascii: "\\"),
-        input[position + 1] == UInt8(ascii: "u")
-      {
-        let low = try codeUnit(at: position)
-        if (0xDC00...0xDFFF).contains(low) {
-          position += 6
-          putUTF8(0x10000 + (UInt32(unit) - 0xD800) << 10 + (UInt32(low) - 0xDC00))
-          return
-        }
+    if (0xD800...0xDBFF).contains(value), position + 1 < count,
+      input[position] == UInt8(ascii: "\\"), input[position + 1] == UInt8(ascii: "u")
+    {
+      let low = try codeUnit(at: position)
+      if (0xDC00...0xDFFF).contains(low) {
+        position += 6
+        value = 0x10000 + (value - 0xD800) << 10 + (low - 0xDC00)
       }
-      putEscape(unit)
-    case 0xDC00...0xDFFF: putEscape(unit)
+    }
+    guard let scalar = Unicode.Scalar(value) else { return putEscape(value) }
+    switch value {
     case 0x22, 0x5C:
       put(UInt8(ascii: "\\"))
-      put(UInt8(unit))
+      put(UInt8(value))
     case 0..<0x20:
-      if let letter = JSONText.shortEscape(UInt8(unit)) {
+      if let letter = JSONText.shortEscape(UInt8(value)) {
         put(UInt8(ascii: "\\"))
         put(letter)
       } else {
-        putEscape(unit)
+        putEscape(value)
       }
-    default: putUTF8(UInt32(unit))
+    default: for byte in scalar.utf8 { put(byte) }
     }
   }
 
-  private func codeUnit(at offset: Int) throws(ScanError) -> UInt16 {
-    var unit: UInt16 = 0
+  private func codeUnit(at offset: Int) throws(ScanError) -> UInt32 {
+    var unit: UInt32 = 0
     for index in (offset + 2)..<(offset + 6) {
       guard index < count else {
         throw error(.truncated, "the text ends inside an escape", at: offset)
       }
-      let byte = input[index]
-      let digit: UInt8
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - 0x30
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - 0x57
-      case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte - 0x37
-      default:
+      guard let digit = Character(Unicode.Scalar(input[index])).hexDigitValue else {
         throw error(.syntax, "\\u must be followed by four hexadecimal digits", at: offset)
       }
-      unit = unit << 4 | UInt16(digit)
+      unit = unit << 4 | UInt32(digit)
     }
     return unit
   }
 
   /// Writes a code unit as an escape: a surrogate without its partner, or a control character.
-  private mutating func putEscape(_ unit: UInt16) {
+  private mutating func putEscape(_ unit: UInt32) {
     put(UInt8(ascii: "\\"))
     put(UInt8(ascii: "u"))
-    for shift in [12, 8, 4, 0] { put(JSONText.hexDigit(UInt8(unit >> UInt16(shift) & 0xF))) }
-  }
-
-  private mutating func putUTF8(_ scalar: UInt32) {
-    switch scalar {
-    case 0..<0x80:
-      put(UInt8(scalar))
-    case 0x80..<0x800:
-      put(UInt8(0xC0 | scalar >> 6))
-      put(UInt8(0x80 | scalar & 0x3F))
-    case 0x800..<0x10000:
-      put(UInt8(0xE0 | scalar >> 12))
-      put(UInt8(0x80 | scalar >> 6 & 0x3F))
-      put(UInt8(0x80 | scalar & 0x3F))
-    default:
-      put(UInt8(0xF0 | scalar >> 18))
-      put(UInt8(0x80 | scalar >> 12 & 0x3F))
-      put(UInt8(0x80 | scalar >> 6 & 0x3F))
-      put(UInt8(0x80 | scalar & 0x3F))
-    }
+    for shift in [12, 8, 4, 0] { put(JSONText.hexDigit(UInt8(unit >> UInt32(shift) & 0xF))) }
   }
 }

@@ -107,13 +107,6 @@ package enum JSONText {
     return bytes.count
   }
 
-  /// Returns the ranges of an array's values, or of an object's names and values.
-  static func children(
-    of bytes: [UInt8]
-  ) -> [(name: Range<Int>?, value: Range<Int>)] {
-    Array(JSONMemberRanges(bytes))
-  }
-
   /// Decodes a string, whose quotes are included in the bytes.
   ///
   /// A surrogate without its partner is decoded as U+FFFD.
