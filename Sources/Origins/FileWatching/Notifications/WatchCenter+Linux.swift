@@ -135,30 +135,24 @@
 
     let descriptor: Int32
     private let owner: WatchCenter
-    private let clock: AnyClock
     private let isStopped = Atomic<Bool>(false)
     /// The thread, or 0 before it runs.
     private let thread = Atomic<UInt>(0)
 
-    private init(descriptor: Int32, owner: WatchCenter, clock: AnyClock) {
+    private init(descriptor: Int32, owner: WatchCenter) {
       self.descriptor = descriptor
       self.owner = owner
-      self.clock = clock
     }
 
     /// Creates a reader and starts its thread.
     ///
-    /// - Parameters:
-    ///   - owner: The center that receives the events.
-    ///   - clock: The clock that measures bursts.
-    static func start(
-      for owner: WatchCenter, clock: AnyClock = .continuous
-    ) -> Result<InotifyReader, FileError> {
+    /// - Parameter owner: The center that receives the events.
+    static func start(for owner: WatchCenter) -> Result<InotifyReader, FileError> {
       let descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
       guard descriptor >= 0 else {
         return .failure(FileError(errno, operation: "open", path: "an inotify descriptor"))
       }
-      let reader = InotifyReader(descriptor: descriptor, owner: owner, clock: clock)
+      let reader = InotifyReader(descriptor: descriptor, owner: owner)
       var thread = pthread_t()
       // The thread owns one reference to the reader, which it takes over at its start.
       let context = Unmanaged.passRetained(reader)
@@ -220,14 +214,14 @@
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         // The timeout ends the wait if `stop()` cannot add the watch that wakes the thread.
         _ = poll(&request, 1, 1_000)
-        throttle.threadDidWake(at: clock.now)
+        throttle.threadDidWake(at: AnyClock.continuous.now)
         let count = read(descriptor, buffer.baseAddress, size)
         if count > 0 {
           owner.take(
             Self.events(in: UnsafeRawBufferPointer(rebasing: buffer[..<count])), from: self)
         }
         if throttle.isBurst { _ = poll(nil, 0, WakeThrottle.pauseMilliseconds) }
-        throttle.threadWillWait(at: clock.now)
+        throttle.threadWillWait(at: AnyClock.continuous.now)
       }
     }
 
