@@ -2,27 +2,22 @@ import ObservableCollections
 
 /// Bytes that arrive in parts, as lines.
 struct LineSplitter {
-  private let limit: Int
-  private var bytes: [UInt8] = []
-
-  /// - Parameter limit: The maximum number of bytes of a line.
-  init(limit: Int) {
-    self.limit = limit
-  }
+  /// The maximum number of bytes of a line.
+  let limit: Int
+  /// The beginning of the line that has no end yet.
+  var bytes: [UInt8] = []
 
   /// Returns the lines that a part completes, without their line breaks.
   ///
   /// - Throws: An error if a line is longer than the limit.
   mutating func lines(in part: [UInt8]) throws(SourceError) -> [[UInt8]] {
+    let pieces = part.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    bytes += pieces[0]
     var lines: [[UInt8]] = []
-    var rest = part[...]
-    while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-      bytes += rest[..<end]
-      rest = rest[(end + 1)...]
+    for piece in pieces.dropFirst() {
       lines.append(bytes)
-      bytes = []
+      bytes = Array(piece)
     }
-    bytes += rest
     guard bytes.count <= limit else {
       throw SourceError(
         code: "disconnected",

@@ -207,9 +207,14 @@ final class ServerLoop: @unchecked Sendable {
   }
 
   private func refuse(_ descriptor: Int32, _ message: String) {
-    let bytes = ServerConnection.errorLine(message)
-    _ = bytes.withUnsafeBytes { UnixSocket.sendNow($0, to: descriptor) }
+    sendError(message, to: descriptor)
     close(descriptor)
+  }
+
+  private func sendError(_ message: String, to descriptor: Int32) {
+    var buffer = LineBuffer()
+    EventLine.appendError(message, to: &buffer)
+    _ = buffer.bytes.withUnsafeBytes { UnixSocket.sendNow($0, to: descriptor) }
   }
 
   // MARK: Receiving
@@ -264,10 +269,7 @@ final class ServerLoop: @unchecked Sendable {
   /// Sends an error, if no line has been sent in part, and closes the connection.
   private func fail(_ connection: ServerConnection, _ message: String) {
     guard !connection.isOver else { return }
-    if connection.written == 0 {
-      let bytes = ServerConnection.errorLine(message)
-      _ = bytes.withUnsafeBytes { UnixSocket.sendNow($0, to: connection.descriptor) }
-    }
+    if connection.written == 0 { sendError(message, to: connection.descriptor) }
     connection.isOver = true
   }
 
@@ -435,12 +437,6 @@ final class ServerConnection {
   /// The events to wait for.
   var events: Int16 {
     Int16((isInputOpen ? POLLIN : 0) | (pending == nil ? 0 : POLLOUT))
-  }
-
-  static func errorLine(_ message: String) -> [UInt8] {
-    var buffer = LineBuffer()
-    EventLine.appendError(message, to: &buffer)
-    return buffer.bytes
   }
 }
 

@@ -38,8 +38,7 @@ package enum EventLine {
     token: String? = nil, failure: Failure? = nil, to line: inout LineBuffer
   ) {
     line.reserve { elements.reduce(256) { $0 + $1.json.utf8.count + 1 } }
-    line.append("{\"event\":\"initial\",\"revision\":")
-    line.append(revision)
+    line.append("{\"event\":\"initial\",\"revision\":", revision)
     if let key { line.appendMember("key", key) }
     if let token { line.appendMember("token", token) }
     append(failure, to: &line)
@@ -54,10 +53,8 @@ package enum EventLine {
   package static func append(
     _ change: CollectionChange<some EventElement>, token: String? = nil, to line: inout LineBuffer
   ) {
-    line.append("{\"event\":\"change\",\"since\":")
-    line.append(change.revisionBefore)
-    line.append(",\"revision\":")
-    line.append(change.revision)
+    line.append("{\"event\":\"change\",\"since\":", change.revisionBefore)
+    line.append(",\"revision\":", change.revision)
     if let token { line.appendMember("token", token) }
     line.append(",\"deletes\":")
     append(change.deleted, to: &line) { append($0.element, at: $0.offset, to: &$1) }
@@ -65,37 +62,25 @@ package enum EventLine {
     append(change.inserted, to: &line) { append($0.element, at: $0.offset, to: &$1) }
     line.append(",\"updates\":")
     append(change.updated, to: &line) { update, line in
-      line.append("{\"from\":")
-      line.append(update.from)
-      line.append(",\"at\":")
-      line.append(update.to)
-      line.append(",\"old\":")
-      line.append(update.old.json.utf8)
-      line.append(",\"element\":")
-      line.append(update.new.json.utf8)
+      line.append("{\"from\":", update.from)
+      line.append(",\"at\":", update.to)
+      line.append(",\"old\":", update.old.json)
+      line.append(",\"element\":", update.new.json)
       line.append("}")
     }
     line.append(",\"moves\":")
     append(change.moved, to: &line) { move, line in
-      line.append("{\"from\":")
-      line.append(move.from)
-      line.append(",\"to\":")
-      line.append(move.to)
+      line.append("{\"from\":", move.from)
+      line.append(",\"to\":", move.to)
       line.append("}")
     }
     line.append("}\n")
   }
 
-  /// Appends a status, with its message if it has one.
-  static func append(_ status: SourceStatus, to line: inout LineBuffer) {
-    append(state: status.state.name, message: status.error?.message, to: &line)
-  }
-
   /// Appends a status with a state and a message.
   package static func append(state: String, message: String?, to line: inout LineBuffer) {
     line.append("{\"event\":\"status\"")
-    line.appendMember("state", state)
-    if let message { line.appendMember("message", message) }
+    append((state, message), to: &line)
     line.append("}\n")
   }
 
@@ -104,8 +89,7 @@ package enum EventLine {
     _ changeset: Changeset, heldFor reason: String, to line: inout LineBuffer
   ) {
     line.append("{\"event\":\"status\"")
-    line.appendMember("state", "held")
-    line.appendMember("message", reason)
+    append(("held", reason), to: &line)
     for (name, count) in [
       ("deletes", changeset.deletions.count), ("inserts", changeset.insertions.count),
       ("updates", changeset.updates.count), ("moves", changeset.moves.count),
@@ -124,8 +108,7 @@ package enum EventLine {
     since request: String? = nil, revision: Int, token: String, failure: Failure? = nil,
     to line: inout LineBuffer
   ) {
-    line.append("{\"event\":\"alive\",\"revision\":")
-    line.append(revision)
+    line.append("{\"event\":\"alive\",\"revision\":", revision)
     if let request { line.appendMember("since", request) }
     line.appendMember("token", token)
     append(failure, to: &line)
@@ -151,10 +134,8 @@ package enum EventLine {
   private static func append(
     _ element: some EventElement, at offset: Int, to line: inout LineBuffer
   ) {
-    line.append("{\"at\":")
-    line.append(offset)
-    line.append(",\"element\":")
-    line.append(element.json.utf8)
+    line.append("{\"at\":", offset)
+    line.append(",\"element\":", element.json)
     line.append("}")
   }
 
@@ -211,8 +192,16 @@ package struct LineBuffer {
     bytes.append(contentsOf: text.utf8)
   }
 
-  mutating func append(_ number: Int) {
+  /// Appends a text, and the number that follows it.
+  mutating func append(_ text: String, _ number: Int) {
+    append(text)
     append(String(number))
+  }
+
+  /// Appends a text, and the element that follows it.
+  mutating func append(_ text: String, _ element: JSONElement) {
+    append(text)
+    append(element.utf8)
   }
 
   package mutating func append(_ more: [UInt8]) {

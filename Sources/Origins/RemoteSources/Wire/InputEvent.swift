@@ -85,10 +85,6 @@ package struct InputChange {
     let old: JSONElement
     let new: JSONElement
   }
-  struct Move {
-    let from: Int
-    let to: Int
-  }
 
   let since: Int
   package let revision: Int
@@ -100,7 +96,7 @@ package struct InputChange {
   let deletes: [Single]
   let inserts: [Single]
   let updates: [Update]
-  let moves: [Move]
+  let moves: [Changeset.Move]
 
   init(_ fields: EventFields) throws(InputEventError) {
     since = try fields.offset("since")
@@ -122,7 +118,7 @@ package struct InputChange {
         old: try fields.element("old"), new: try fields.element("element"))
     }
     moves = try fields.list("moves", of: "a move") { (fields) throws(InputEventError) in
-      Move(from: try fields.offset("from"), to: try fields.offset("to"))
+      Changeset.Move(from: try fields.offset("from"), to: try fields.offset("to"))
     }
   }
 }
@@ -295,8 +291,7 @@ extension InputChange {
     for insert in inserts { try Self.check(insert.offset, count, "an insertion is at") }
     try checkMoves(oldCount: oldCount, newCount: count)
     let order = Changeset(
-      deletions: deletes.map(\.offset), insertions: inserts.map(\.offset),
-      moves: moves.map { Changeset.Move(from: $0.from, to: $0.to) })
+      deletions: deletes.map(\.offset), insertions: inserts.map(\.offset), moves: moves)
     try checkUpdates(order, oldCount: oldCount, newCount: count)
     return Checked(
       changeset: Changeset(
