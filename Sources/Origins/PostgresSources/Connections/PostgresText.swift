@@ -38,7 +38,7 @@ enum PostgresText {
 
   /// Returns the first word in upper case, after space, comments, parentheses and semicolons.
   static func firstWord(_ sql: String) -> String {
-    var scanner = PostgresScanner(sql)
+    var scanner = SQLScanner(sql.utf8, nestsComments: true)
     while let token = scanner.next() {
       if token.kind == .mark, "(;".utf8.contains(scanner.bytes[token.range.lowerBound]) { continue }
       return token.kind == .word ? scanner.text(token).uppercased() : ""
@@ -50,7 +50,7 @@ enum PostgresText {
   ///
   /// - Throws: A ``PostgresError`` if there is no statement, or if there are several.
   static func singleStatement(_ sql: String) throws(PostgresError) -> String {
-    var scanner = PostgresScanner(sql)
+    var scanner = SQLScanner(sql.utf8, nestsComments: true)
     var start: Int?
     var end = 0
     var isEnded = false
@@ -76,7 +76,7 @@ enum PostgresText {
 
   /// Returns the largest number of an argument, as in `$3`, or 0 if there are no arguments.
   static func argumentCount(_ sql: String) -> Int {
-    var scanner = PostgresScanner(sql)
+    var scanner = SQLScanner(sql.utf8, nestsComments: true)
     var count = 0
     while let token = scanner.next() {
       if token.kind == .parameter { count = max(count, Int(scanner.text(token).dropFirst()) ?? 0) }
@@ -98,9 +98,9 @@ enum PostgresText {
 
   /// Returns SQL with other text in place of the tokens for which a closure returns one.
   private static func replacingTokens(
-    of sql: String, by replacement: (PostgresScanner.Token, _ text: String) -> String?
+    of sql: String, by replacement: (SQLScanner.Token, _ text: String) -> String?
   ) -> String {
-    var scanner = PostgresScanner(sql)
+    var scanner = SQLScanner(sql.utf8, nestsComments: true)
     var result: [UInt8] = []
     var copied = 0
     while let token = scanner.next() {
@@ -113,11 +113,11 @@ enum PostgresText {
   }
 }
 
-/// Splits SQL into tokens, as PostgreSQL with `standard_conforming_strings` does.
-///
-/// It finds the ends of strings, names and comments. Everything else is a word, a number, an argument or one
-/// character.
-struct PostgresScanner {
+// Splits SQL into tokens, as PostgreSQL with `standard_conforming_strings` does.
+//
+// It finds the ends of strings, names and comments. Everything else is a word, a number, an argument or one
+// character.
+extension SQLScanner {
   struct Token {
     enum Kind {
       case word, quotedName, string, number, parameter, mark
@@ -125,13 +125,6 @@ struct PostgresScanner {
 
     var kind: Kind
     var range: Range<Int>
-  }
-
-  let bytes: [UInt8]
-  private var position = 0
-
-  init(_ sql: String) {
-    bytes = Array(sql.utf8)
   }
 
   func text(_ token: Token) -> String { String(decoding: bytes[token.range], as: UTF8.self) }
@@ -145,41 +138,6 @@ struct PostgresScanner {
     return Token(kind: kind, range: start..<position)
   }
 
-  private func byte(_ offset: Int = 0) -> UInt8 {
-    position + offset < bytes.count ? bytes[position + offset] : 0
-  }
-
-  private mutating func skipSpace() {
-    while position < bytes.count {
-      if byte() == UInt8(ascii: " ") || (9...13).contains(byte()) {
-        position += 1
-      } else if byte() == UInt8(ascii: "-"), byte(1) == UInt8(ascii: "-") {
-        while position < bytes.count, byte() != UInt8(ascii: "\n") { position += 1 }
-      } else if byte() == UInt8(ascii: "/"), byte(1) == UInt8(ascii: "*") {
-        skipComment()
-      } else {
-        return
-      }
-    }
-  }
-
-  /// Skips a comment, which may contain other comments.
-  private mutating func skipComment() {
-    var depth = 0
-    repeat {
-      if byte() == UInt8(ascii: "/"), byte(1) == UInt8(ascii: "*") {
-        depth += 1
-        position += 2
-      } else if byte() == UInt8(ascii: "*"), byte(1) == UInt8(ascii: "/") {
-        depth -= 1
-        position += 2
-      } else {
-        position += 1
-      }
-    } while depth > 0 && position < bytes.count
-    position = min(position, bytes.count)
-  }
-
   private mutating func scan() -> Token.Kind {
     switch byte() {
     case UInt8(ascii: "'"):
@@ -188,8 +146,8 @@ struct PostgresScanner {
     case UInt8(ascii: "\""):
       skipQuoted(by: byte(), backslashEscapes: false)
       return .quotedName
-    case UInt8(ascii: "e"), UInt8(ascii: "E"):
-      guard byte(1) == UInt8(ascii: "'") else { return scanWord() }
+    case UInt8(ascii: "e") where byte(1) == UInt8(ascii: "'"),
+      UInt8(ascii: "E") where byte(1) == UInt8(ascii: "'"):
       position += 1
       skipQuoted(by: byte(), backslashEscapes: true)
       return .string
@@ -197,16 +155,13 @@ struct PostgresScanner {
     case UInt8(ascii: "0")...UInt8(ascii: "9"):
       while Self.isNamePart(byte()) || byte() == UInt8(ascii: ".") { position += 1 }
       return .number
-    case let first where Self.isNameStart(first): return scanWord()
+    case let first where Self.isNameStart(first):
+      skipName()
+      return .word
     default:
       position += 1
       return .mark
     }
-  }
-
-  private mutating func scanWord() -> Token.Kind {
-    while Self.isNamePart(byte()) { position += 1 }
-    return .word
   }
 
   /// Scans an argument, as in `$1`, or a string in dollar quotes, as in `$tag$…$tag$`.
@@ -249,18 +204,5 @@ struct PostgresScanner {
       }
     }
     position = min(position, bytes.count)
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-  }
-
-  private static func isNameStart(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "_") || byte >= 0x80
-      || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-  }
-
-  private static func isNamePart(_ byte: UInt8) -> Bool {
-    isNameStart(byte) || isDigit(byte) || byte == UInt8(ascii: "$")
   }
 }

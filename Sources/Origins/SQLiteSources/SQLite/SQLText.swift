@@ -14,8 +14,12 @@ extension SQLText {
   }
 
   static func firstWord(_ sql: Substring.UTF8View) -> String {
-    var scanner = SQLScanner(Array(sql))
-    while scanner.skipSpace(), scanner.byte() == UInt8(ascii: ";") { scanner.position += 1 }
+    var scanner = SQLScanner(sql)
+    scanner.skipSpace()
+    while scanner.byte() == UInt8(ascii: ";") {
+      scanner.position += 1
+      scanner.skipSpace()
+    }
     let word = scanner.bytes[scanner.position...].prefix { isLetter($0) }
     return String(decoding: word, as: UTF8.self).uppercased()
   }
@@ -57,49 +61,18 @@ struct SQLToken: Equatable {
   func isMark(_ character: Unicode.Scalar) -> Bool { kind == .mark(UInt8(ascii: character)) }
 }
 
-/// Splits SQL into tokens. It understands less than SQLite does, and refuses the rest.
-struct SQLScanner {
-  let bytes: [UInt8]
-  var position = 0
-
+// Splits SQL into tokens. It understands less than SQLite does, and refuses the rest.
+extension SQLScanner {
   /// Returns the tokens of a text without comments, or `nil` if the scanner does not understand it.
   static func tokens(of sql: String) -> [SQLToken]? {
-    var scanner = SQLScanner(Array(sql.utf8))
+    var scanner = SQLScanner(sql.utf8)
     var tokens: [SQLToken] = []
-    while scanner.skipSpace(), scanner.position < scanner.bytes.count {
+    while true {
+      scanner.skipSpace()
+      if scanner.position == scanner.bytes.count { return tokens }
       guard let token = scanner.next() else { return nil }
       tokens.append(token)
     }
-    return scanner.position == scanner.bytes.count ? tokens : nil
-  }
-
-  init(_ bytes: [UInt8]) {
-    self.bytes = bytes
-  }
-
-  func byte(_ offset: Int = 0) -> UInt8 {
-    position + offset < bytes.count ? bytes[position + offset] : 0
-  }
-
-  /// Skips space and comments, and returns `false` if a comment does not end.
-  mutating func skipSpace() -> Bool {
-    while position < bytes.count {
-      if byte() == UInt8(ascii: " ") || (9...13).contains(byte()) && byte() != 11 {
-        position += 1
-      } else if byte() == UInt8(ascii: "-"), byte(1) == UInt8(ascii: "-") {
-        while position < bytes.count, byte() != UInt8(ascii: "\n") { position += 1 }
-      } else if byte() == UInt8(ascii: "/"), byte(1) == UInt8(ascii: "*") {
-        position += 2
-        while byte() != UInt8(ascii: "*") || byte(1) != UInt8(ascii: "/") {
-          guard position < bytes.count else { return false }
-          position += 1
-        }
-        position += 2
-      } else {
-        break
-      }
-    }
-    return true
   }
 
   private mutating func next() -> SQLToken? {
@@ -168,10 +141,6 @@ struct SQLScanner {
     return nil
   }
 
-  private mutating func skipName() {
-    while position < bytes.count, SQLScanner.isNamePart(byte()) { position += 1 }
-  }
-
   private mutating func skipNumber() {
     while SQLScanner.isNamePart(byte()) || byte() == UInt8(ascii: ".")
       || (byte() == UInt8(ascii: "+") || byte() == UInt8(ascii: "-"))
@@ -179,14 +148,5 @@ struct SQLScanner {
     {
       position += 1
     }
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-  }
-
-  private static func isNamePart(_ byte: UInt8) -> Bool {
-    isDigit(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$") || byte >= 0x80
-      || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
   }
 }
