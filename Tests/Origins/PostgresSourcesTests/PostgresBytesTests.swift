@@ -42,7 +42,7 @@ import Testing
       try await database.connection.execute(sql)
       try await observer.wait { $0.snapshot.map(\.number) == numbers }
     }
-    #expect(source.liveQuery.counts.keyed == 4)
+    #expect(source.readCounts.keyed == 4)
   }
 
   @Test(.requiresPostgres, .timeLimit(.minutes(10)))

@@ -258,12 +258,12 @@ struct PostgresHostileServerTests {
     let query = PostgresLiveQuery<Item>(pool: pool, query: try Self.makeLimitedQuery()) {
       try Item($0)
     }
-    let error = await #expect(throws: LiveQueryError<PostgresError>.self) {
+    let error = await #expect(throws: PostgresError.self) {
       _ = try await query.update(.everything) { Snapshot([]) }
     }
     #expect(
-      error?.error.message.contains("larger than 1048576 bytes") == true,
-      "\(String(describing: error?.error))")
+      error?.message.contains("larger than 1048576 bytes") == true,
+      "\(String(describing: error))")
     server.behave(rows: HostileServer.rows(1...2))
     #expect(try await query.update(.everything) { Snapshot([]) }.changeCount == 2)
   }

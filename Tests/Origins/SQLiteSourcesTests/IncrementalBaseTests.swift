@@ -142,20 +142,16 @@ import Testing
       return try row.decode()
     }
     func run() -> SQLiteError? {
-      do throws(LiveQueryError<SQLiteError>) {
-        let change = try query.update(including: .ownCommits, client: nil) {
-          contents.collection.snapshot
-        }
-        switch change {
-        case .same, .appended: break
-        case .whole(let elements): contents.publish(elements, status: .loaded)
-        case .changed(let changeset, let inserted, let updated):
-          contents.edit { $0.apply(changeset, inserted: inserted, updated: updated) }
-        }
-        return nil
-      } catch {
-        return error.error
+      let result = query.update(including: .ownCommits, client: nil) {
+        contents.collection.snapshot
       }
+      switch result.outcome {
+      case .contents(.whole(let elements), _): contents.publish(elements, status: .loaded)
+      case .contents(.changed(let changeset, let inserted, let updated), _):
+        contents.edit { $0.apply(changeset, inserted: inserted, updated: updated) }
+      case .contents, .nothing, .failure: break
+      }
+      return result.error
     }
     #expect(run() == nil)
     fails.value = true

@@ -52,14 +52,8 @@ final class LiveQueryHarness {
   /// - Returns: The error, if the update failed.
   @discardableResult
   func run(including changes: DatabaseChange.Extent) -> SQLiteError? {
-    let change: SourceWriter<Record>.Contents
-    do throws(LiveQueryError<SQLiteError>) {
-      change = try query.update(including: changes, client: nil) {
-        contents.collection.snapshot
-      }
-    } catch {
-      return error.error
-    }
+    let result = query.update(including: changes, client: nil) { contents.collection.snapshot }
+    guard case .contents(let change, _) = result.outcome else { return result.error }
     switch change {
     case .same, .appended: return nil
     case .whole(let elements): contents.publish(elements, status: .loaded)
@@ -85,4 +79,15 @@ final class LiveQueryHarness {
   }
 
   var shown: [Record] { Array(contents.collection.snapshot) }
+}
+
+extension PolledDataSource.ReadResult {
+  /// The error of a read that has failed.
+  var error: SQLiteError? {
+    switch outcome {
+    case .failure(.failed(let error), _), .failure(.missing(let error), _):
+      error.underlying as? SQLiteError
+    default: nil
+    }
+  }
 }

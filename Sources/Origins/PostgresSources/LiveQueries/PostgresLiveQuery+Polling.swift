@@ -59,6 +59,8 @@ extension PostgresLiveQuery: PolledSource {
     var repeated: ReadRequest?
     /// A Boolean value that indicates whether the last read found no connection.
     var isOffline = false
+    /// The number of reads that have failed since the last success.
+    var failures = 0
   }
 
   func start(_ report: @escaping @Sendable (ServerChange) -> Void) -> Memory {
@@ -97,23 +99,25 @@ extension PostgresLiveQuery: PolledSource {
       // The monitor reports when it has connected.
       return memory.failure.map { .failure($0.sourceState) } ?? .nothing(for: nil)
     }
-    let before = counts
+    let before = readCounts.withLock { $0 }
     var result: ReadResult
-    do throws(LiveQueryError<PostgresError>) {
+    do throws(PostgresError) {
       result = .contents(try await update(request) { attempt.collection.snapshot })
-      result.hasRead = counts.all != before.all || counts.keyed != before.keyed
+      let now = readCounts.withLock { $0 }
+      result.hasRead = now.all != before.all || now.keyed != before.keyed
       // Without a monitor, the contents are right, but nothing follows later changes.
       result.state = memory.failure?.sourceState ?? .loaded
       result.mode = mode
+      memory.failures = 0
       (memory.repeated, memory.isOffline, memory.hasShownLoss) = (nil, false, false)
     } catch {
-      let isRepeated = error.retryInterval != nil
-      result = .failure(error.error.sourceState, again: error.retryInterval)
-      memory.repeated = isRepeated ? max(request, .reconnection) : nil
-      memory.isOffline = error.error.endsConnection && isRepeated
+      if error.mayPass { memory.failures += 1 }
+      let pause = Backoff.connections.pause(after: memory.failures)
+      result = .failure(error.sourceState, again: error.mayPass ? pause : nil)
+      memory.repeated = error.mayPass ? max(request, .reconnection) : nil
+      memory.isOffline = error.mayPass && error.endsConnection
     }
     result.diagnostics = diagnostics
-    readCounts.withLock { [counts] in $0 = counts }
     pool.monitor.follow(recordedTables, for: memory.client)
     return result
   }

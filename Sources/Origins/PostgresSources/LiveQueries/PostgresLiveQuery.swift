@@ -25,8 +25,6 @@ final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Se
   }
 
   /// The number of reads that looked for changes, of reads of the whole result, and of reads of some keys.
-  private(set) var counts = (checks: 0, all: 0, keyed: 0)
-  /// The numbers after the last read, for any thread.
   let readCounts = Locked((checks: 0, all: 0, keyed: 0))
 
   /// Returns the changed keys instead of the records, for a test that shows why keys must come from the transaction
@@ -44,8 +42,6 @@ final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Se
   private var readPoint: ReadPoint?
   /// The state at the last read of the whole result.
   private var lastFullState: String?
-  /// The number of reads that have failed since the last success.
-  private var failures = 0
   /// The connection that a read uses.
   private let running = Locked<PostgresConnection?>(nil)
 
@@ -79,9 +75,9 @@ final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Se
   /// - Parameter shown: A closure that returns the current elements.
   func update(
     _ request: ReadRequest, _ shown: () -> Snapshot<Element>
-  ) async throws(LiveQueryError<PostgresError>) -> SourceWriter<Element>.Contents {
+  ) async throws(PostgresError) -> SourceWriter<Element>.Contents {
     do throws(PostgresError) {
-      let change = try await pool.withCleanConnection { connection throws(PostgresError) in
+      return try await pool.withCleanConnection { connection throws(PostgresError) in
         running.withLock { $0 = connection }
         defer { running.withLock { $0 = nil } }
         var request = request
@@ -105,10 +101,10 @@ final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Se
           }
         }
       }
-      failures = 0
-      return change
     } catch {
-      throw failure(error)
+      var error = error.located(server: nil, sql: error.endsConnection ? nil : query.sql)
+      if error.code == .readOnly { error.help = "use a query that only reads in a data source" }
+      throw error
     }
   }
 
@@ -131,7 +127,7 @@ final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Se
   ) async throws(PostgresError) -> SourceWriter<Element>.Contents {
     if request > .change || analysis == nil { try await prepare(connection) }
     guard let analysis else { preconditionFailure("a prepared query has an analysis") }
-    counts.checks += 1
+    readCounts.withLock { $0.checks += 1 }
     let (now, extent, rows) = try await connection.withSnapshot(locking: analysis.lockSQL) {
       session throws(PostgresError) in
       let (now, extent) = try await rowsToRead(session, request, analysis)
@@ -277,10 +273,10 @@ final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Se
     var keys: [[PostgresValue]]?
     switch extent {
     case .nothing, .analysis: return .unchanged
-    case .all: counts.all += 1
+    case .all: readCounts.withLock { $0.all += 1 }
     case .keys(let changed):
       guard let plan else { preconditionFailure("keys are read with a plan") }
-      counts.keyed += 1
+      readCounts.withLock { $0.keyed += 1 }
       (sql, keys) = (plan.sql, changed)
       arguments += plan.keyPositions.indices.map { part in
         .array(Array(Set(changed.map { $0.indices.contains(part) ? $0[part] : .null })))
@@ -298,7 +294,7 @@ final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Se
     return .changed(change)
   }
 
-  // MARK: Explanation and errors
+  // MARK: Explanation
 
   /// Explains how the query is followed.
   func explain() async throws(PostgresError) -> PostgresQueryExplanation {
@@ -311,24 +307,19 @@ final class PostgresLiveQuery<Element: Differentiable & Sendable>: @unchecked Se
       }
     }
   }
-
-  private func failure(_ error: PostgresError) -> LiveQueryError<PostgresError> {
-    var error = error.located(server: nil, sql: error.endsConnection ? nil : query.sql)
-    if error.code == .readOnly { error.help = "use a query that only reads in a data source" }
-    switch error.code {
-    case .decoding, .unexpectedNull, .typeMismatch, .noColumn, .duplicateColumn, .notAQuery,
-      .tooLarge, .noClientLibrary, .connectionString:
-      // Only a change of the rows can help.
-      return LiveQueryError(error)
-    default:
-      failures += 1
-      return LiveQueryError(
-        error, retryInterval: Backoff.connections.pause(after: failures))
-    }
-  }
 }
 
 extension PostgresError {
+  /// A Boolean value that indicates whether the query may succeed without a change of its rows.
+  var mayPass: Bool {
+    switch code {
+    case .decoding, .unexpectedNull, .typeMismatch, .noColumn, .duplicateColumn, .notAQuery,
+      .tooLarge, .noClientLibrary, .connectionString:
+      false
+    default: true
+    }
+  }
+
   fileprivate static func noRows(_ query: PostgresQuery) -> PostgresError {
     .unexpectedAnswer("the server answered to a query without a result", sql: query.sql)
   }

@@ -104,9 +104,7 @@ extension QueryAnalysis {
             + polling.suggestion))
     }
     if case .failure(let reason) = plan {
-      found.append(
-        SourceStatus.Diagnostic(
-          code: "not-keyed", message: "\(reason.sentence) \(reason.suggestion)"))
+      found.append(SourceStatus.Diagnostic(code: "not-keyed", message: reason.text))
     }
     if let instability, !found.contains(where: { $0.message.hasPrefix(instability) }) {
       found.append(SourceStatus.Diagnostic(code: "unstable", message: instability))

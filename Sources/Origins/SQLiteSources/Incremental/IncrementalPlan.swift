@@ -82,8 +82,6 @@ extension RefetchReason {
       "The whole query runs again after each change, because \(reason).",
       suggestion: "To read only changed rows, \(help).")
   }
-
-  var text: String { "\(sentence) \(suggestion)" }
 }
 
 /// Returns the plan for a query, or throws the reason why there is none.

@@ -3,6 +3,7 @@ import ObservableCollections
 import ReactiveSignals
 import SQLSources
 import SwappablePrimitives
+import SwappableSQLite3
 
 /// Reads the changes of a query's result, incrementally if possible.
 ///
@@ -85,33 +86,29 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
   func update(
     including changes: DatabaseChange.Extent, client: Int?, failures: Int = 0,
     _ shown: () -> Snapshot<Element>
-  ) throws(LiveQueryError<SQLiteError>) -> SourceWriter<Element>.Contents {
-    if changes == .ownCommits, hasWriter, let result = readWrittenRows(shown) {
-      return try result.get()
-    }
+  ) -> ReadResult {
+    if changes == .ownCommits, hasWriter, let result = readWrittenRows(shown) { return result }
     let version: DatabaseReader.Version
     do throws(SQLiteError) {
       version = try monitor.version(including: changes, for: client)
     } catch {
-      throw failure(error, after: failures)
+      return transientFailure(error, after: failures)
     }
     if version.lostLogs > reportedLosses ?? version.lostLogs {
       reportedLosses = version.lostLogs
       // The database has been opened again. Show first why the contents may change.
-      throw LiveQueryError(
-        SQLiteError(lostLogOf: monitor.path?.description ?? ""),
-        retryInterval: .milliseconds(250))
+      return failure(
+        SQLiteError(lostLogOf: monitor.path?.description ?? ""), again: .milliseconds(250))
     }
     reportedLosses = version.lostLogs
     if let lastRead, lastRead.version == version {
-      if let error = lastRead.error { throw LiveQueryError(error) }
-      return .same
+      return lastRead.error.map { failure($0) } ?? .contents(.same)
     }
     if version.opening == schema?.opening, let result = readWrittenRows(shown) {
       lastRead?.version = version
-      return try result.get()
+      return result
     }
-    return try readAll(version, after: failures, shown)
+    return readAll(version, after: failures, shown)
   }
 
   // MARK: Reading
@@ -126,9 +123,7 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
   /// Reads only the rows that the writer of this process has written.
   ///
   /// - Returns: The result, or `nil` if the whole result must be read.
-  private func readWrittenRows(
-    _ shown: () -> Snapshot<Element>
-  ) -> Result<SourceWriter<Element>.Contents, LiveQueryError<SQLiteError>>? {
+  private func readWrittenRows(_ shown: () -> Snapshot<Element>) -> ReadResult? {
     guard lastRead != nil, let checkpoint, case .success(let scan) = plan else { return nil }
     let found: WriteCheckpoint.Outcome<RowChange?>
     do throws(SQLiteError) {
@@ -153,18 +148,18 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
         self.checkpoint = next
         counts.written += 1
         lastRead?.error = nil
-        return .success(contents)
+        return .contents(contents)
       } catch {
         let error = located(error)
         lastRead?.error = error
-        return .failure(LiveQueryError(error))
+        return failure(error)
       }
     }
   }
 
   private func readAll(
     _ version: DatabaseReader.Version, after failures: Int, _ shown: () -> Snapshot<Element>
-  ) throws(LiveQueryError<SQLiteError>) -> SourceWriter<Element>.Contents {
+  ) -> ReadResult {
     counts.all += 1
     var isRead = false
     do throws(SQLiteError) {
@@ -180,13 +175,13 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
       // Store the version only after the mapping has succeeded. Until then, the known rows are older.
       lastRead = (version, nil)
       monitor.noteLog(isShort: false)
-      return contents
+      return .contents(contents)
     } catch {
-      if !isRead, isTransient(error) { throw failure(error, after: failures) }
+      if !isRead, isTransient(error) { return transientFailure(error, after: failures) }
       checkpoint = nil
       let error = located(error)
       lastRead = (version, error)
-      throw LiveQueryError(error)
+      return failure(error)
     }
   }
 
@@ -282,14 +277,18 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
     }
   }
 
-  private func failure(
-    _ error: SQLiteError, after failures: Int
-  ) -> LiveQueryError<SQLiteError> {
+  private func transientFailure(_ error: SQLiteError, after failures: Int) -> ReadResult {
     if error.isLostLog { monitor.noteLog(isShort: true) }
     let backoff = Backoff(first: .milliseconds(1), longest: .milliseconds(250))
-    return LiveQueryError(
-      error.located(path: monitor.path, sql: nil),
-      retryInterval: isTransient(error) ? backoff.pause(after: failures + 1) : nil)
+    return failure(
+      error.located(path: monitor.path),
+      again: isTransient(error) ? backoff.pause(after: failures + 1) : nil)
+  }
+
+  private func failure(_ error: SQLiteError, again pause: Duration? = nil) -> ReadResult {
+    // A lock is usually held for a moment only.
+    .failure(
+      error.sourceState, shownAfter: error.mayPass ? .seconds(1) : .zero, again: pause)
   }
 
   private func located(_ error: SQLiteError) -> SQLiteError {
@@ -298,6 +297,46 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
 }
 
 // MARK: - When and what to read
+
+/// The changes of a database that a data source has not read.
+struct DatabaseChange: Sendable {
+  enum Extent: Hashable, Sendable {
+    /// Only commits of this process.
+    case ownCommits
+    /// Only changes that the change monitor has found.
+    case found
+    /// All changes, including changes that nobody has found yet.
+    case all
+  }
+
+  private(set) var extent: Extent
+  private var ownCommits: Int
+
+  init(_ extent: Extent) {
+    self.extent = extent
+    ownCommits = extent == .ownCommits ? 1 : 0
+  }
+
+  mutating func merge(_ other: DatabaseChange) {
+    if extent != other.extent { extent = .all }
+    ownCommits += other.ownCommits
+  }
+
+  /// A Boolean value that indicates whether this process commits faster than the source reads.
+  var isBurst: Bool { ownCommits > 1 }
+}
+
+extension SQLiteError {
+  /// A Boolean value that indicates whether the error may pass without a visible change of the database.
+  var mayPass: Bool {
+    switch code {
+    // A value that is too big stays too big.
+    case .other: primaryResultCode != SQLITE_TOOBIG
+    case .busy, .inputOutput, .cannotOpen, .readOnly, .full: true
+    default: false
+    }
+  }
+}
 
 extension SQLiteLiveQuery: PolledSource {
   struct Memory: Sendable {
@@ -339,21 +378,14 @@ extension SQLiteLiveQuery: PolledSource {
     let isWhole = attempt.isRefresh || attempt.failures > 0
     if attempt.isRefresh, lastRead?.error != nil { lastRead = nil }
     let countsBefore = counts
-    var result: ReadResult
-    do throws(LiveQueryError<SQLiteError>) {
-      result = .contents(
-        try update(
-          including: isWhole ? .all : attempt.change?.extent ?? .all, client: client,
-          failures: attempt.failures
-        ) { attempt.collection.snapshot })
+    var result = update(
+      including: isWhole ? .all : attempt.change?.extent ?? .all, client: client,
+      failures: attempt.failures
+    ) { attempt.collection.snapshot }
+    if result.hasContents {
       result.hasRead = counts != countsBefore
       result.mode = result.hasRead ? mode.map { ($0.0.rawValue, $0.reason) } : nil
       result.areIdentitiesUnique = areIdentitiesUnique
-    } catch {
-      // A lock is usually held for a moment only.
-      result = .failure(
-        error.error.sourceState, shownAfter: error.error.mayPass ? .seconds(1) : .zero,
-        again: error.retryInterval)
     }
     result.diagnostics = diagnostics
     if let polling = monitor.diagnostic {
