@@ -67,21 +67,6 @@ package struct SortedChunks<Entry: Sendable>: Sendable {
     return sum
   }
 
-  /// Appends an entry that follows all others.
-  @inlinable mutating func append(_ entry: Entry) {
-    count += 1
-    if let last = counts.indices.last, counts[last] < SortedChunks.fill {
-      chunks[last].append(entry)
-      counts[last] += 1
-    } else {
-      var chunk = ContiguousArray<Entry>()
-      chunk.reserveCapacity(SortedChunks.fill)
-      chunk.append(entry)
-      chunks.append(chunk)
-      counts.append(1)
-    }
-  }
-
   @inlinable package mutating func insert(_ entry: Entry, at position: Position) {
     var position = position
     count += 1

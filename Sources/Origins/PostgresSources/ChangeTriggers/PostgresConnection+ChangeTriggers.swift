@@ -28,24 +28,6 @@ public struct ChangeTriggerResult: Sendable, Hashable, CustomStringConvertible {
   public var description: String { "\(table): \(action). \(remark)" }
 }
 
-/// How often and how long an installation of change triggers tries to lock a table.
-///
-/// While it waits for a lock, all other writers of the table wait behind it. It therefore waits for a short time only,
-/// and tries again after a pause that grows from one lock timeout to 20.
-struct ChangeTriggerLocking {
-  let timeout: Duration
-  let attempts: Int
-
-  init(timeout: Duration = .milliseconds(100), attempts: Int = 20) {
-    precondition(
-      timeout >= .milliseconds(1) && attempts >= 1,
-      "lockTimeout must be at least 1 millisecond, but is \(timeout), and lockAttempts at least 1, "
-        + "but is \(attempts)")
-    self.timeout = timeout
-    self.attempts = attempts
-  }
-}
-
 extension PostgresConnection {
   /// Creates triggers that record which rows of some tables were written.
   ///
@@ -79,11 +61,8 @@ extension PostgresConnection {
     on tables: [String], wakesReaders: Bool = false, readers: [String] = [],
     lockTimeout: Duration = .milliseconds(100), lockAttempts: Int = 20
   ) async throws(PostgresError) -> [ChangeTriggerResult] {
-    try await withSession { session throws(PostgresError) in
-      let installer = ChangeTriggerInstaller(
-        session: session,
-        locking: ChangeTriggerLocking(timeout: lockTimeout, attempts: lockAttempts))
-      return try await installer.install(on: tables, wakesReaders: wakesReaders, readers: readers)
+    try await withInstaller(lockTimeout, lockAttempts) { installer throws(PostgresError) in
+      try await installer.install(on: tables, wakesReaders: wakesReaders, readers: readers)
     }
   }
 
@@ -103,11 +82,8 @@ extension PostgresConnection {
   public func uninstallChangeTriggers(
     on tables: [String]? = nil, lockTimeout: Duration = .milliseconds(100), lockAttempts: Int = 20
   ) async throws(PostgresError) -> [ChangeTriggerResult] {
-    try await withSession { session throws(PostgresError) in
-      let installer = ChangeTriggerInstaller(
-        session: session,
-        locking: ChangeTriggerLocking(timeout: lockTimeout, attempts: lockAttempts))
-      return try await installer.uninstall(on: tables)
+    try await withInstaller(lockTimeout, lockAttempts) { installer throws(PostgresError) in
+      try await installer.uninstall(on: tables)
     }
   }
 
@@ -118,8 +94,8 @@ extension PostgresConnection {
   public func changeTriggerStatus(
     on tables: [String]? = nil
   ) async throws(PostgresError) -> [ChangeTriggerResult] {
-    try await withSession { session throws(PostgresError) in
-      try await ChangeTriggerInstaller(session: session).status(of: tables)
+    try await withInstaller { installer throws(PostgresError) in
+      try await installer.status(of: tables)
     }
   }
 
@@ -134,9 +110,23 @@ extension PostgresConnection {
   public func changeTriggersSQL(
     on tables: [String], wakesReaders: Bool = false, readers: [String] = []
   ) async throws(PostgresError) -> String {
-    try await withSession { session throws(PostgresError) in
-      let installer = ChangeTriggerInstaller(session: session)
-      return try await installer.sql(on: tables, wakesReaders: wakesReaders, readers: readers)
+    try await withInstaller { installer throws(PostgresError) in
+      try await installer.sql(on: tables, wakesReaders: wakesReaders, readers: readers)
+    }
+  }
+
+  private func withInstaller<Result>(
+    _ lockTimeout: Duration = .milliseconds(100), _ lockAttempts: Int = 20,
+    _ body: (ChangeTriggerInstaller) async throws(PostgresError) -> Result
+  ) async throws(PostgresError) -> Result {
+    precondition(
+      lockTimeout >= .milliseconds(1) && lockAttempts >= 1,
+      "lockTimeout must be at least 1 millisecond, but is \(lockTimeout), and lockAttempts at least "
+        + "1, but is \(lockAttempts)")
+    return try await withSession { session throws(PostgresError) in
+      try await body(
+        ChangeTriggerInstaller(
+          session: session, lockTimeout: lockTimeout, lockAttempts: lockAttempts))
     }
   }
 }
@@ -144,7 +134,12 @@ extension PostgresConnection {
 /// Installs and removes change triggers, one table at a time.
 struct ChangeTriggerInstaller {
   let session: PostgresSession
-  var locking = ChangeTriggerLocking()
+  /// The longest time of one attempt to lock a table.
+  ///
+  /// While it waits for a lock, all other writers of the table wait behind it. It therefore waits for a short time only,
+  /// and tries again after a pause that grows from one lock timeout to 20.
+  let lockTimeout: Duration
+  let lockAttempts: Int
 
   /// Returns the tables of some names, or all tables with change triggers.
   private func tables(named names: [String]?) async throws(PostgresError) -> [ChangeTriggers.Table]
@@ -164,7 +159,10 @@ struct ChangeTriggerInstaller {
     on names: [String], wakesReaders: Bool, readers: [String]
   ) async throws(PostgresError) -> [ChangeTriggerResult] {
     let tables = try await tables(named: names)
-    try await installCommonObjects(readers: readers)
+    try await inAttempts { () throws(PostgresError) in
+      guard let sql = try await commonSQL(readers: readers) else { return }
+      try await session.run(sql)
+    }
     var results: [ChangeTriggerResult] = []
     for table in tables {
       try await inAttempts(on: table, after: results) { () throws(PostgresError) in
@@ -191,7 +189,7 @@ struct ChangeTriggerInstaller {
     let tables = try await tables(named: names)
     var parts: [String] = []
     var common: String?
-    try await inAttempts(on: nil, after: []) { () throws(PostgresError) in
+    try await inAttempts { () throws(PostgresError) in
       common = try await commonSQL(readers: readers)
     }
     if let common { parts.append(Self.transaction(common)) }
@@ -200,7 +198,7 @@ struct ChangeTriggerInstaller {
       let function = table.function ?? ChangeTriggers.makeFunctionName()
       parts.append(
         Self.transaction(
-          "SET LOCAL lock_timeout = \(locking.timeout.milliseconds);\n"
+          "SET LOCAL lock_timeout = \(lockTimeout.milliseconds);\n"
             + ChangeTriggers.installSQL(table, function: function, wakesReaders: wakesReaders)))
     }
     return parts.joined(separator: "\n")
@@ -256,13 +254,6 @@ struct ChangeTriggerInstaller {
   }
 
   // MARK: Common objects
-
-  private func installCommonObjects(readers: [String]) async throws(PostgresError) {
-    try await inAttempts(on: nil, after: []) { () throws(PostgresError) in
-      guard let sql = try await commonSQL(readers: readers) else { return }
-      try await session.run(sql)
-    }
-  }
 
   /// Returns the statements that create or repair the common objects, or `nil` if everything fits.
   private func commonSQL(readers: [String]) async throws(PostgresError) -> String? {
@@ -421,7 +412,7 @@ struct ChangeTriggerInstaller {
   private func removeCommonObjects(
     after results: [ChangeTriggerResult]
   ) async throws(PostgresError) {
-    try await inAttempts(on: nil, after: results) { () throws(PostgresError) in
+    try await inAttempts(after: results) { () throws(PostgresError) in
       // A table of this name without that column belongs to another program.
       let other = try await session.text(
         """
@@ -439,7 +430,7 @@ struct ChangeTriggerInstaller {
         """)
     }
     do throws(PostgresError) {
-      try await inAttempts(on: nil, after: results) { () throws(PostgresError) in
+      try await inAttempts(after: results) { () throws(PostgresError) in
         try await session.run("DROP SCHEMA IF EXISTS swappable")
       }
     } catch {
@@ -453,7 +444,7 @@ struct ChangeTriggerInstaller {
     for row in try await session.texts(ChangeTriggers.unusedSQL, columns: 1) {
       guard let sql = row[0] else { continue }
       do throws(PostgresError) {
-        try await inAttempts(on: nil, after: []) { () throws(PostgresError) in
+        try await inAttempts { () throws(PostgresError) in
           try await session.run(sql)
         }
       } catch {
@@ -469,7 +460,7 @@ struct ChangeTriggerInstaller {
   ///
   /// Meanwhile, no other program installs or removes triggers.
   private func inAttempts(
-    on table: ChangeTriggers.Table?, after done: [ChangeTriggerResult],
+    on table: ChangeTriggers.Table? = nil, after done: [ChangeTriggerResult] = [],
     _ body: () async throws(PostgresError) -> Void
   ) async throws(PostgresError) {
     // Inside a transaction of the caller, a savepoint belongs to it.
@@ -485,7 +476,7 @@ struct ChangeTriggerInstaller {
       do throws(PostgresError) {
         try await session.run(
           """
-          \(begin); SET LOCAL lock_timeout = \(locking.timeout.milliseconds); SET LOCAL jit = off;
+          \(begin); SET LOCAL lock_timeout = \(lockTimeout.milliseconds); SET LOCAL jit = off;
           SELECT pg_catalog.pg_advisory_xact_lock(\(ChangeTriggers.lockKey))
           """)
         try await body()
@@ -501,9 +492,9 @@ struct ChangeTriggerInstaller {
           throw error
         }
         guard error.code == .lockTimeout || error.code == .deadlock else { throw error }
-        if attempt == locking.attempts { throw await explained(error, table, done) }
+        if attempt == lockAttempts { throw await explained(error, table, done) }
         do {
-          try await Task.sleep(for: locking.timeout * min(attempt, 20))
+          try await Task.sleep(for: lockTimeout * min(attempt, 20))
         } catch {
           throw .canceledBeforeStart
         }
@@ -544,7 +535,7 @@ struct ChangeTriggerInstaller {
     let names = holders.compactMap { $0[0] }
     var error = PostgresError(
       .lockTimeout,
-      "\(name) could not be locked in \(locking.attempts) attempts of \(locking.timeout)"
+      "\(name) could not be locked in \(lockAttempts) attempts of \(lockTimeout)"
         + (names.isEmpty ? "" : ", because it is used by \(names.joined(separator: " and "))"),
       help: "end the transaction, or try again with more attempts or a longer timeout"
         + (done.isEmpty ? "" : "; done: \(done.map(\.table).joined(separator: ", "))"))

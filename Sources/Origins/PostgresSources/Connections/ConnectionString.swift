@@ -119,12 +119,10 @@ struct ConnectionString: Sendable, Hashable {
     var ranges: [(Range<String.Index>, isURI: Bool)] = []
     var position = text.startIndex
     while position < text.endIndex {
-      if let (range, isURI) = secret(in: text, at: position) {
-        ranges.append((range, isURI))
-        position = max(range.upperBound, text.index(after: position))
-      } else {
-        position = text.index(after: position)
-      }
+      let found = secret(in: text, at: position)
+      if let found { ranges.append(found) }
+      let next = text.index(after: position)
+      position = max(found?.0.upperBound ?? next, next)
     }
     return ranges
   }
@@ -139,15 +137,14 @@ struct ConnectionString: Sendable, Hashable {
     guard before.map({ !$0.isLetter && $0 != "_" }) ?? true else { return nil }
     let name = rest.prefix { $0.isASCII && $0.isLetter || $0 == "_" }
     guard isSecret(name.lowercased()) else { return nil }
-    var start = name.endIndex
-    while start < text.endIndex, text[start].isWhitespace { start = text.index(after: start) }
-    guard start < text.endIndex, text[start] == "=" else { return nil }
-    start = text.index(after: start)
+    let sign = rest[name.endIndex...].drop(while: \.isWhitespace)
+    guard sign.first == "=" else { return nil }
+    let value = sign.dropFirst()
     if before == "?" || before == "&" {
-      let end = text[start...].firstIndex { "&#\"' \n".contains($0) } ?? text.endIndex
-      return (start..<end, true)
+      let end = value.firstIndex { "&#\"' \n".contains($0) } ?? text.endIndex
+      return (value.startIndex..<end, true)
     }
-    while start < text.endIndex, text[start].isWhitespace { start = text.index(after: start) }
+    let start = value.drop(while: \.isWhitespace).startIndex
     return (start..<valueEnd(in: text, from: start), false)
   }
 

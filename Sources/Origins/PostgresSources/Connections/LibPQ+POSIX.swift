@@ -180,7 +180,7 @@ extension LibPQ {
 }
 
 extension String {
-  fileprivate init(_ text: UnsafeMutablePointer<CChar>?) {
+  init(_ text: UnsafeMutablePointer<CChar>?) {
     self = text.map { String(cString: $0) } ?? ""
   }
 }

@@ -44,13 +44,14 @@ public final class PostgresPool: Sendable {
     if let listeningString { listening = try ConnectionString(listeningString) }
     self.init(
       try ConnectionString(connectionString), maximumConnections: maximumConnections,
-      listeningOn: listening, options: options, intervals: intervals, clock: .continuous)
+      listeningOn: listening, options: options, intervals: intervals)
   }
 
   init(
     _ connectionString: ConnectionString, maximumConnections: Int = 4,
-    listeningOn listeningString: ConnectionString? = nil, options: PostgresOptions,
-    intervals: PostgresIntervals, clock: AnyClock
+    listeningOn listeningString: ConnectionString? = nil,
+    options: PostgresOptions = PostgresOptions(),
+    intervals: PostgresIntervals = PostgresIntervals(), clock: AnyClock = .continuous
   ) {
     precondition(
       maximumConnections >= 1, "maximumConnections must be at least 1, but is \(maximumConnections)"
@@ -143,11 +144,7 @@ extension PostgresPool {
 
   /// Returns the pool of all data sources with one connection string.
   static func shared(_ connectionString: ConnectionString) -> PostgresPool {
-    pools.object(for: connectionString) {
-      PostgresPool(
-        connectionString, options: PostgresOptions(), intervals: PostgresIntervals(),
-        clock: .continuous)
-    }
+    pools.object(for: connectionString) { PostgresPool(connectionString) }
   }
 }
 

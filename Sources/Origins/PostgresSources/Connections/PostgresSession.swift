@@ -154,9 +154,7 @@ final class PostgresSession: @unchecked Sendable {
 
   /// Limits the time for the host that libpq tries. Without blocking calls, libpq waits for a host without limit.
   private func limitTime(_ connection: LibPQ.Connection) {
-    let host = [library.host(connection), library.port(connection)].map { text in
-      text.map { String(cString: $0) } ?? ""
-    }
+    let host = [String(library.host(connection)), String(library.port(connection))]
     guard host != self.host else { return }
     self.host = host
     deadline.schedule(after: answerLimit) { [weak self] in self?.skipHost() }
@@ -168,8 +166,7 @@ final class PostgresSession: @unchecked Sendable {
     guard let others = library.otherHosts(of: connection) else {
       return failToConnect("no answer within \(answerLimit)")
     }
-    watch?.cancel()
-    watch = nil
+    watch.take()?.cancel()
     library.finish(connection)
     (self.connection, host) = (nil, [])
     open(parameters + others)
@@ -187,8 +184,7 @@ final class PostgresSession: @unchecked Sendable {
         socket, queue: queue, isWriting: polling == PGRES_POLLING_WRITING
       ) { [weak self] in
         guard let self, let connection = self.connection else { return }
-        watch?.cancel()
-        watch = nil
+        watch.take()?.cancel()
         waitToConnect(library.connectPoll(connection))
       }
     default: failToConnect()
@@ -229,14 +225,11 @@ final class PostgresSession: @unchecked Sendable {
         .arguments, "an argument contains a NUL character, which text cannot contain", sql: sql,
         help: "remove the character, or pass bytes to a bytea column")
     }
-    try await perform(sql: sql, receiver: receiver, limit: limit) { session in
-      guard let connection = session.connection else { return }
-      let sent = withArguments(arguments) { types, values, lengths, formats in
-        session.library.sendQueryParams(
+    try await send(sql, receiver, limit) { library, connection in
+      withArguments(arguments) { types, values, lengths, formats in
+        library.sendQueryParams(
           connection, sql, Int32(arguments.count), types, values, lengths, formats, 0)
       }
-      if sent == 1 { _ = session.library.setSingleRowMode(connection) }
-      session.didSend(sent)
     }
   }
 
@@ -245,13 +238,7 @@ final class PostgresSession: @unchecked Sendable {
     _ script: String, receiver: ResultReceiver = ResultReceiver(), limit: Duration? = nil
   ) async throws(PostgresError) {
     if script.utf8.contains(0) { throw .nulCharacter(in: script) }
-    try await perform(sql: script, receiver: receiver, limit: limit) { session in
-      guard let connection = session.connection else { return }
-      let sent = session.library.sendQuery(connection, script)
-      // libpq would store the rows of a query.
-      if sent == 1 { _ = session.library.setSingleRowMode(connection) }
-      session.didSend(sent)
-    }
+    try await send(script, receiver, limit) { $0.sendQuery($1, script) }
   }
 
   /// Rolls back a transaction or a savepoint, if there is one, also if the task was canceled. If that fails, the connection
@@ -283,13 +270,20 @@ final class PostgresSession: @unchecked Sendable {
     // The unnamed statement is replaced by the next one.
     // Both wait for tables that another transaction has locked.
     let limit = answerLimit + lockTimeout
-    try await perform(sql: sql, limit: limit) { session in
-      guard let connection = session.connection else { return }
-      session.didSend(session.library.sendPrepare(connection, "", sql, 0, nil))
-    }
+    try await send(sql, ResultReceiver(), limit) { $0.sendPrepare($1, "", sql, 0, nil) }
+    try await send(sql, receiver, limit) { $0.sendDescribePrepared($1, "") }
+  }
+
+  private func send(
+    _ sql: String, _ receiver: ResultReceiver, _ limit: Duration?,
+    _ send: @escaping @Sendable (LibPQ, LibPQ.Connection) -> Int32
+  ) async throws(PostgresError) {
     try await perform(sql: sql, receiver: receiver, limit: limit) { session in
       guard let connection = session.connection else { return }
-      session.didSend(session.library.sendDescribePrepared(connection, ""))
+      guard send(session.library, connection) == 1 else { return session.loseConnection() }
+      // Without this mode, libpq would store the rows of a query. It has no effect on anything else.
+      _ = session.library.setSingleRowMode(connection)
+      session.flush()
     }
   }
 
@@ -345,10 +339,6 @@ final class PostgresSession: @unchecked Sendable {
     start(self)
     // The task may have been canceled before the operation began.
     if cancellation.isRequested { cancelOperation(cancellation) }
-  }
-
-  private func didSend(_ sent: Int32) {
-    if sent == 1 { flush() } else { loseConnection() }
   }
 
   private func flush() {
@@ -568,8 +558,7 @@ final class PostgresSession: @unchecked Sendable {
   private func release() {
     deadline.cancel()
     cancelDeadline.cancel()
-    watch?.cancel()
-    watch = nil
+    watch.take()?.cancel()
     notificationHandlers = []
     if let connection { library.finish(connection) }
     connection = nil

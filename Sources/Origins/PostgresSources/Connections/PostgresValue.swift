@@ -286,14 +286,9 @@ extension String {
 private struct ArrayParser {
   private static let maximumDepth = 6
 
-  private let text: UnsafeRawBufferPointer
-  private let element: PostgresType
-  private var position = 0
-
-  init(text: UnsafeRawBufferPointer, element: PostgresType) {
-    self.text = text
-    self.element = element
-  }
+  let text: UnsafeRawBufferPointer
+  let element: PostgresType
+  var position = 0
 
   /// Returns the elements, or `nil` if this is not the text of an array.
   mutating func parse() -> [PostgresValue]? {

@@ -4,7 +4,6 @@ import Dispatch
 final class SocketWatch {
   private let reading: (any DispatchSourceRead)?
   private let writing: (any DispatchSourceWrite)?
-  private let descriptor: Int32
   private var isWritingActive: Bool
   private let closing = DispatchGroup()
 
@@ -20,7 +19,6 @@ final class SocketWatch {
     onWritable: (@Sendable () -> Void)? = nil, onEvent: @escaping @Sendable () -> Void
   ) {
     let closing = closing
-    self.descriptor = descriptor
     if isWriting {
       reading = nil
     } else {

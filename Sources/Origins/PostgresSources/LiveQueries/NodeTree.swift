@@ -55,11 +55,7 @@ private struct NodeParser {
   private static let maximumDepth = 400
 
   let bytes: [UInt8]
-  private var position = 0
-
-  init(bytes: [UInt8]) {
-    self.bytes = bytes
-  }
+  var position = 0
 
   private var byte: UInt8 { position < bytes.count ? bytes[position] : 0 }
 

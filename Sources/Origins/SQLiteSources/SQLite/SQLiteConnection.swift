@@ -29,11 +29,6 @@ public final class SQLiteConnection: Sendable {
     case readOnly
   }
 
-  // Sendable: only code between `enter` and `leave` of `gate` accesses `database`.
-  private struct Guarded: @unchecked Sendable {
-    let database: SQLiteDatabase
-  }
-
   /// The absolute path of the database, or `nil` if it is in memory.
   ///
   /// A byte that is not UTF-8 is shown as `\x` and two hexadecimal digits.
@@ -46,7 +41,8 @@ public final class SQLiteConnection: Sendable {
   public let access: Access
 
   private let gate: ConnectionGate
-  private let guarded: Guarded
+  // Sendable: only code between `enter` and `leave` of `gate` accesses it.
+  private nonisolated(unsafe) let database: SQLiteDatabase
 
   /// Opens the database at a path.
   ///
@@ -78,12 +74,11 @@ public final class SQLiteConnection: Sendable {
     self.access = access
     let gate = ConnectionGate()
     self.gate = gate
-    guarded = Guarded(
-      database: try gate.withAccess { () throws(SQLiteError) in
-        try SQLiteDatabase(
-          path: file ?? SQLiteDatabase.memoryPath, access: access, busyTimeout: busyTimeout,
-          gate: gate)
-      })
+    database = try gate.withAccess { () throws(SQLiteError) in
+      try SQLiteDatabase(
+        path: file ?? SQLiteDatabase.memoryPath, access: access, busyTimeout: busyTimeout,
+        gate: gate)
+    }
   }
 
   /// Opens a new, empty database in memory. Only this connection can use it.
@@ -109,7 +104,7 @@ public final class SQLiteConnection: Sendable {
   ///
   /// If you do not call this method, the release of the last reference closes the connection.
   public func close() {
-    gate.withAccess { guarded.database.close() }
+    gate.withAccess { database.close() }
   }
 
   /// Runs a closure with access to the database, and reports a commit afterward.
@@ -140,12 +135,12 @@ public final class SQLiteConnection: Sendable {
   }
 
   private func openDatabase() throws(SQLiteError) -> SQLiteDatabase {
-    guard guarded.database.isOpen else { throw guarded.database.closedError }
-    return guarded.database
+    guard database.isOpen else { throw database.closedError }
+    return database
   }
 
   private func leave(_ depth: Int) {
-    let hasCommitted = depth == 1 && guarded.database.takeCommit()
+    let hasCommitted = depth == 1 && database.takeCommit()
     gate.leave()
     if hasCommitted { ChangeMonitor.existing(for: self)?.noteCommit(by: self) }
   }

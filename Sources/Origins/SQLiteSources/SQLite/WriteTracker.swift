@@ -138,6 +138,4 @@ struct ChangeTracking: Sendable, Hashable {
   /// A Boolean value that indicates whether collected rows are used only after a check that no
   /// other connection has written.
   var checksDataVersion = true
-
-  init() {}
 }
