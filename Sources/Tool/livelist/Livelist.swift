@@ -26,7 +26,7 @@ struct Livelist {
     if command is Watch || command is Serve { Interruption.block() }
     Task.detached {
       do throws(LivelistError) {
-        try await command.run(Output(descriptor: STDOUT_FILENO))
+        try await command.run(Output())
       } catch {
         Program.end(with: error)
       }

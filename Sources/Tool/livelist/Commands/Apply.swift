@@ -6,17 +6,16 @@ import RemoteSources
 /// The command `apply`: applies the events on standard input and prints the resulting elements.
 struct Apply: Command {
   private let old: SourceSpecification?
-  private let options: SourceOptions
+  private var options: SourceOptions
 
   init(_ words: Arguments) throws(LivelistError) {
     try words.checkCount(...1, "takes at most one source")
     old = try words.operands.first.map { (old) throws(LivelistError) in
       try SourceSpecification(old)
     }
-    var options = words.options.sources
+    options = words.options.sources
     // The offsets of the events count all lines.
     options.hasStrictLines = true
-    self.options = options
   }
 
   func run(_ output: Output) async throws(LivelistError) {
@@ -27,7 +26,7 @@ struct Apply: Command {
       writer, hasElements: old != nil,
       advice: "name the elements before it with livelist apply OLD")
     do throws(InputEventError) {
-      try await list.apply(LineReader(descriptor: STDIN_FILENO))
+      try await list.apply(LineReader())
     } catch {
       throw .input(error.reason)
     }

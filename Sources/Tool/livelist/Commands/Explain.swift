@@ -6,13 +6,12 @@ import TerminalViews
 /// The command `explain`: prints how a source is kept in step, and why.
 struct Explain: Command {
   private let specification: SourceSpecification
-  private let options: SourceOptions
+  private var options: SourceOptions
 
   init(_ words: Arguments) throws(LivelistError) {
     specification = try SourceSpecification(operands: words, allowing: .list)
-    var options = words.options.sources
+    options = words.options.sources
     options.followsPipes = true
-    self.options = options
   }
 
   func run(_ output: Output) async throws(LivelistError) {

@@ -6,17 +6,16 @@ import Synchronizers
 struct Merge: Command {
   /// The common ancestor, and both sides.
   private let sources: [SourceSpecification]
-  private let options: Options
+  private var options: Options
 
   init(_ words: Arguments) throws(LivelistError) {
     try words.checkCount(3...3, "needs three sources")
     sources = try words.operands.map { (word) throws(LivelistError) in
       try SourceSpecification(word, allowing: .list)
     }
-    var options = words.options
+    options = words.options
     // Otherwise, the element of a line that cannot be read would count as deleted.
     options.sources.hasStrictLines = true
-    self.options = options
     if sources.count(where: \.readsInput) > 1 {
       throw .usage("two sources are standard input, which can be read only once; name a file")
     }

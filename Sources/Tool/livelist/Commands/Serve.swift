@@ -113,7 +113,7 @@ struct Serve: Command {
   ///
   /// - Returns: A Boolean value that indicates whether the program should end.
   private func performCommands(_ lists: [ByteString: ServedList]) async -> Bool {
-    let input = LineReader(descriptor: STDIN_FILENO)
+    let input = LineReader()
     while let line = await input.next() {
       do throws(LivelistError) {
         if try perform(line, on: lists) { return true }

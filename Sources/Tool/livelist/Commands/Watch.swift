@@ -9,13 +9,12 @@ import SwappableSources
 /// performs commands from standard input.
 struct Watch: Command {
   private let specification: SourceSpecification
-  private let options: Options
+  private var options: Options
 
   init(_ words: Arguments) throws(LivelistError) {
     specification = try SourceSpecification(operands: words, allowing: .list)
-    var options = words.options
+    options = words.options
     options.sources.followsPipes = true
-    self.options = options
     if options.executesInitial, options.execution == nil {
       throw .usage("--exec-initial has no command; add --exec COMMAND")
     }
@@ -325,7 +324,7 @@ extension Watch {
 ///
 /// It reads a line only if somebody waits for it, so an endless input needs no memory.
 final class CommandInput {
-  private let reader = LineReader(descriptor: STDIN_FILENO)
+  private let reader = LineReader()
   private var lines: [[UInt8]] = []
   private var current: Task<[UInt8]?, Never>?
 

@@ -1,13 +1,12 @@
 import Dispatch
 import Foundation
 
-/// A reader of lines from a file descriptor.
+/// A reader of the lines of standard input.
 ///
 /// It reads on a queue of its own, because a read can block. Only one task at a time may ask for a line.
 final class LineReader: @unchecked Sendable {
   // Sendable: only the task that asks for a line accesses the variables, and the queue while this task waits.
 
-  private let descriptor: Int32
   private let queue = DispatchQueue(label: "livelist.input")
   private var bytes: [UInt8] = []
   /// The offset of the start of the next line.
@@ -15,10 +14,6 @@ final class LineReader: @unchecked Sendable {
   /// The offset up to which no line break was found.
   private var searched = 0
   private var isAtEnd = false
-
-  init(descriptor: Int32) {
-    self.descriptor = descriptor
-  }
 
   /// Returns the next line without its line break, or `nil` after the last line.
   ///
@@ -53,7 +48,7 @@ final class LineReader: @unchecked Sendable {
       start = 0
     }
     // Standard input that cannot be read has no more lines.
-    isAtEnd = (try? bytes.append(readingFrom: descriptor)) != true
+    isAtEnd = (try? bytes.append(readingFrom: STDIN_FILENO)) != true
   }
 }
 

@@ -11,15 +11,11 @@ import Synchronization
 /// cannot know the missing changes, so it reads no further events.
 final class LinesDataSource: DataSource {
   private let writer = SourceWriter(of: LinesDataSource.self, location: "standard input")
-  private let descriptor: Int32
   private let key: String?
   private let isStarted = Atomic(false)
 
-  /// - Parameters:
-  ///   - descriptor: The file descriptor to read from.
-  ///   - key: The field that identifies elements, or `nil` for the whole element.
-  init(descriptor: Int32, key: String?) {
-    self.descriptor = descriptor
+  /// - Parameter key: The field that identifies elements, or `nil` for the whole element.
+  init(key: String?) {
     self.key = key
     writer.setMode("streamed", reason: "Each line is applied when it arrives.")
   }
@@ -30,18 +26,14 @@ final class LinesDataSource: DataSource {
     if isStarted.exchange(true, ordering: .sequentiallyConsistent) { return }
     writer.show(.loading)
     // The task reads until the input ends or the program exits.
-    Task.detached { [writer, descriptor, key] in
-      await LinesDataSource.read(descriptor, key, into: writer)
-    }
+    Task.detached { [writer, key] in await LinesDataSource.read(key, into: writer) }
   }
 
-  private static func read(
-    _ descriptor: Int32, _ key: String?, into writer: SourceWriter<JSONElement>
-  ) async {
+  private static func read(_ key: String?, into writer: SourceWriter<JSONElement>) async {
     var list = FoldedList(writer, advice: "pipe the output of livelist watch")
     var failure: String?
     do throws(InputEventError) {
-      try await list.apply(LineReader(descriptor: descriptor), key: key)
+      try await list.apply(LineReader(), key: key)
       if list.revision == nil {
         failure =
           "standard input ended before an initial event; "

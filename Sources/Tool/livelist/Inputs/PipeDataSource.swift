@@ -60,7 +60,7 @@ final class PipeDataSource: DataSource {
     defer { if path != SourceSpecification.standardInput { close(descriptor) } }
     var bytes: [UInt8] = []
     var format = format
-    var lines = PipeLines(name: name, options)
+    var lines = PipeLines(name: name, options: options)
     if options.followsPipes, format == .jsonLines { writer.publish(.whole([])) }
     while case let start = bytes.count, try bytes.append(readingFrom: descriptor) {
       // A byte order mark may arrive before the text, and in parts.
@@ -102,15 +102,10 @@ final class PipeDataSource: DataSource {
 
 /// A parser of the lines of a pipe, which counts the lines that were skipped.
 private struct PipeLines {
-  private let name: String
-  private let options: SourceOptions
-  private var count = 0
-  private var skipped = SkippedLines()
-
-  init(name: String, _ options: SourceOptions) {
-    self.name = name
-    self.options = options
-  }
+  let name: String
+  let options: SourceOptions
+  var count = 0
+  var skipped = SkippedLines()
 
   /// Returns the elements of further lines.
   mutating func parse(

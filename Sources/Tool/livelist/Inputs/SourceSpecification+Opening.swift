@@ -41,7 +41,7 @@ extension SourceSpecification {
       return RemoteDataSource<JSONElement>(.http(url, headers: options.headers), key: options.key)
     case .pipe(let path, let format):
       return PipeDataSource(path: path, format: format, options)
-    case .events: return LinesDataSource(descriptor: STDIN_FILENO, key: options.key)
+    case .events: return LinesDataSource(key: options.key)
     case .query(let path, let sql):
       return try SourceSpecification.query(path, sql, key: options.key, options)
     case .table(let path, let name):

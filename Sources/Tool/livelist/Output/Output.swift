@@ -6,18 +6,14 @@ import RemoteSources
 import SwappablePrimitives
 import TerminalViews
 
-/// An output that writes complete lines.
+/// The standard output, to which complete lines are written.
 final class Output: Sendable {
-  let descriptor: Int32
+  let descriptor = STDOUT_FILENO
   private let state = Locked(State())
 
   private struct State: Sendable {
     var isInLine = false
     var mustEnd = false
-  }
-
-  init(descriptor: Int32) {
-    self.descriptor = descriptor
   }
 
   var isTerminal: Bool { isatty(descriptor) == 1 }
