@@ -94,4 +94,12 @@ struct ClientLibraryTests {
       exit(0)
     }
   }
+
+  @Test func `a request to a connection that the server has closed does not end the process`() async
+  {
+    await #expect(processExitsWith: .success) {
+      signal(SIGPIPE, SIG_DFL)
+      for _ in 0..<3 { LibPQ.withoutPipeSignal { pthread_kill(pthread_self(), SIGPIPE) } }
+    }
+  }
 }

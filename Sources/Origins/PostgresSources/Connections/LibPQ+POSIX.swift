@@ -118,12 +118,27 @@ extension LibPQ {
     nonisolated(unsafe) let request = request
     DispatchQueue(label: "swappable.postgres.cancel").async {
       withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { message in
-        if let address = message.baseAddress { _ = cancel(request, address, 256) }
+        guard let address = message.baseAddress else { return }
+        Self.withoutPipeSignal { _ = cancel(request, address, 256) }
       }
       Self.openCancels.withLock { $0 -= 1 }
       done()
     }
     return true
+  }
+
+  /// Runs a closure that may write to a connection that the other side has closed.
+  ///
+  /// That sends a signal to the thread, which would end the process. libpq prevents it everywhere but in `PQcancel`.
+  static func withoutPipeSignal(_ body: () -> Void) {
+    var (signals, old, pending) = (sigset_t(), sigset_t(), sigset_t())
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGPIPE)
+    pthread_sigmask(SIG_BLOCK, &signals, &old)
+    body()
+    var signal: Int32 = 0
+    if sigpending(&pending) == 0, sigismember(&pending, SIGPIPE) == 1 { sigwait(&signals, &signal) }
+    pthread_sigmask(SIG_SETMASK, &old, nil)
   }
 
   static func close(_ descriptor: Int32) {
