@@ -54,24 +54,23 @@ struct AlarmClockTests {
     #expect(clock.count == 0)
   }
 
-  @Test func `calls follow an injected clock`() async throws {
-    let time = ManualClock()
-    let clock = AlarmClock(clock: AnyClock(time))
-    let (stream, ring) = AsyncStream.makeStream(of: Int.self)
-    let alarms = [30, 10, 20].map { delay in
-      clock.call(after: .seconds(delay), on: queue) { ring.yield(delay) }
-    }
-    #expect(clock.count == 3)
-    var rings = stream.makeAsyncIterator()
-    for delay in [10, 20, 30] {
-      try await time.waitForSleepers(1)
-      time.advanceToNextDeadline()
-      #expect(await rings.next() == delay)
-    }
-    // A wait may be longer by a sixteenth.
-    #expect((.seconds(30)..<Duration.seconds(32)).contains(time.now.offset))
-    #expect(clock.count == 0)
+  @Test func `calls of nearly the same time are made at one moment`() {
+    let start = ContinuousClock.now
+    let alarms = (0..<100).map { clock.call(after: .seconds(1_000 + $0), on: queue) {} }
+    #expect(clock.count == 100)
+    // A wait of 1,000 seconds ends at a multiple of 2^25 microseconds, which is 33 seconds.
+    let passed = Int(start.duration(to: .now).components.seconds)
+    #expect((3...5 + passed / 33).contains(clock.momentCount))
     withExtendedLifetime(alarms) {}
+  }
+
+  @Test func `an earlier call wakes the thread`() async {
+    let late = clock.call(after: .seconds(3_600), on: queue) {}
+    for delay in [50, 5, 0] { await ring(after: .milliseconds(delay)) }
+    late.cancel()
+    // Without a pending call, the thread ends. The next call starts it again.
+    await ring(after: .milliseconds(1))
+    #expect(clock.count == 0)
   }
 
   @Test func `a handle that is released cancels its call`() {
