@@ -1,5 +1,6 @@
 import DataSourceTesting
 import FileWatching
+import Foundation
 import SwappablePrimitives
 import TestSupport
 import Testing
@@ -86,5 +87,28 @@ import Testing
       #expect(read.count == 2 * FileDifference.chunkSize)
     }
     #expect(count.value < 8 * FileDifference.chunkSize)
+  }
+
+  @Test func `a pipe is not opened, so its bytes stay for its reader`() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory("pipe")
+    try #require(mkfifo(path, 0o600) == 0)
+    let hasOpened = Shared(false)
+    let writer = Worker {
+      let pipe = FileHandle(forWritingAtPath: path)
+      hasOpened.value = true
+      try? pipe?.write(contentsOf: Data("1".utf8))
+    }
+    for _ in 0..<100 {
+      guard case .failure(let error) = FileAccess.live.open(ByteString(path)) else {
+        Issue.record("a pipe was opened")
+        return
+      }
+      #expect(error.cause == .isSpecial)
+      #expect(!hasOpened.value)
+    }
+    let reader = try #require(FileHandle(forReadingAtPath: path))
+    #expect(try reader.readToEnd() == Data("1".utf8))
+    try writer.join()
   }
 }

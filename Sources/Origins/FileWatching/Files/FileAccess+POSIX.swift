@@ -116,6 +116,13 @@ extension FileAccess {
   }
 
   private static func openFile(at path: ByteString) -> Result<OpenedFile, FileError> {
+    let special = FileError(
+      cause: .isSpecial, operation: "read", path: path,
+      reason: "it is a pipe, socket or device; use a regular file, which can be read again")
+    // The writer of a pipe that is opened writes, and its bytes are lost when the pipe is closed.
+    if path.fileStatus().map({ $0.st_mode & S_IFMT == S_IFIFO }) == true {
+      return .failure(special)
+    }
     let number = openForReading(path)
     guard number >= 0 else {
       return .failure(FileError(errno, operation: "open", path: path))
@@ -141,11 +148,7 @@ extension FileAccess {
           FileError(
             cause: .isDirectory, operation: "read", path: path,
             reason: "it is a directory; use the path of a file in it"))
-      case .other:
-        return .failure(
-          FileError(
-            cause: .isSpecial, operation: "read", path: path,
-            reason: "it is a pipe, socket or device; use a regular file, which can be read again"))
+      case .other: return .failure(special)
       }
     }
   }
