@@ -21,6 +21,9 @@ struct PathPatternSource: PolledSource {
   /// before it creates the new one. The time is shorter than that after which a file counts as missing.
   private static let grace = Duration.milliseconds(150)
 
+  /// The pause before a directory that cannot be read is read again. Its permissions may change without an event.
+  private static let retry = Duration.seconds(1)
+
   let pattern: PathPattern
 
   func start(_ report: @escaping @Sendable (Change) -> Void) -> Memory {
@@ -35,14 +38,17 @@ struct PathPatternSource: PolledSource {
     while memory.watch(matches.directories) { matches = pattern.matches() }
     let now = ContinuousClock.now
     for path in matches.paths { memory.gone[path] = nil }
-    for path in Set(attempt.collection.snapshot).subtracting(matches.paths)
-    where memory.gone[path] == nil {
+    // Nothing is known of the paths in a directory that cannot be read, so they stay.
+    let missing = Set(attempt.collection.snapshot).subtracting(matches.paths)
+    let hidden = missing.filter { path in matches.unreadable.contains { path.hasPrefix($0) } }
+    for path in missing.subtracting(hidden) where memory.gone[path] == nil {
       memory.gone[path] = now + Self.grace
     }
-    memory.gone = memory.gone.filter { $0.value > now }
-    let paths = (matches.paths + memory.gone.keys).sorted()
+    memory.gone = memory.gone.filter { $0.value > now && !hidden.contains($0.key) }
+    let paths = (matches.paths + memory.gone.keys + hidden).sorted()
+    let pause = memory.gone.values.min().map { now.duration(to: $0) }
     var result = ReadResult.contents(
-      .whole(paths), again: memory.gone.values.min().map { now.duration(to: $0) })
+      .whole(paths), again: matches.error == nil ? pause : min(pause ?? Self.retry, Self.retry))
     if let error = matches.error {
       result.state = .failed(SourceError(code: "directory", message: error))
     } else if paths.isEmpty {
@@ -75,7 +81,9 @@ struct PathPattern: Sendable, Equatable {
     var paths: [ByteString] = []
     /// The directories in which files may come or go.
     var directories: Set<ByteString> = []
-    /// The reason why a directory cannot be read, if there is one.
+    /// The directories that cannot be read.
+    var unreadable: [ByteString] = []
+    /// The reason why the last of them cannot be read.
     var error: String?
   }
 
@@ -129,6 +137,7 @@ extension PathPattern.Matches {
     guard let names = (directory.isEmpty ? "." : directory).namesInDirectory() else {
       if errno != ENOENT, errno != ENOTDIR {
         error = "cannot read \(directory): \(SystemError(errno).message)"
+        unreadable.append(directory)
       }
       return []
     }
