@@ -69,6 +69,21 @@ func departures(of station: Station) -> PolledDataSource<Departures> {
   PolledDataSource(Departures(station: station), location: "the station's timetable")
 }
 
+/// The messages of a room, of which a service returns those after a number.
+struct Messages: PolledSource {
+  typealias Element = String
+  let messages: @Sendable (_ number: Int) async throws -> [String]
+
+  /// The memory is the number of the messages that were read.
+  func start(_: @escaping @Sendable (Change) -> Void) -> Int { 0 }
+
+  func read(_: ReadAttempt, _ number: inout Int) async throws -> ReadResult {
+    let new = try await messages(number)
+    number += new.count
+    return .contents(.appended(new), again: .seconds(1))
+  }
+}
+
 /// A departure was added at 1, and the one that follows it was edited.
 func publishEdits(of writer: SourceWriter<Departure>, new: Departure, edited: Departure) {
   writer.publish(
@@ -82,7 +97,7 @@ func publishEdits(of writer: SourceWriter<Departure>, new: Departure, edited: De
 @Suite(.timeLimit(.minutes(10))) struct YourOwnDataSourceGuideTests {
   @Test func `the code of the guide is the code that runs here`() throws {
     let guide = try Guide("YourOwnDataSource")
-    #expect(guide.code.count == 5)
+    #expect(guide.code.count == 6)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -97,6 +112,17 @@ func publishEdits(of writer: SourceWriter<Departure>, new: Departure, edited: De
       expected: { _ in try await station.currentDepartures() },
       damage: { _ in await station.setReachable(false) },
       repair: { _ in await station.setReachable(true) })
+  }
+
+  @Test func `messages are read from a number on`() async throws {
+    let all = Shared(["a"])
+    let source = PolledDataSource(Messages { number in Array(all.value[number...]) })
+    let recorder = RecordingObserver(source)
+    try await source.loaded()
+    all.modify { $0 += ["b", "c"] }
+    await source.refresh()
+    #expect(Array(source.snapshot) == ["a", "b", "c"])
+    #expect(recorder.changes.last?.changeset.insertions == [1, 2])
   }
 
   @Test func `explanations show the location, the mode and the reads`() async throws {

@@ -3,8 +3,8 @@ import Dispatch
 /// Threads for tasks that may block, for example while they read a file. They are not those of Swift's tasks, of which
 /// there are only as many as processors.
 ///
-/// As long as the tasks are quick, few of them run at the same time: more would only compete for the processors. If none
-/// of them ends for a while, all may be blocked, so one more starts, up to a limit.
+/// As long as the tasks are quick, few of them run at the same time: more would only compete for the processors. A task that
+/// runs for a while may be blocked, so another one may run beside it, up to a limit.
 package final class BlockingThreads: TaskExecutor {
   /// The threads of all sources that are read.
   package static let reading = BlockingThreads(width: 8, limit: 64)
@@ -14,12 +14,15 @@ package final class BlockingThreads: TaskExecutor {
     var waiting: [UnownedJob] = []
     var next = 0
     var threads = 0
-    var finished = 0
-    /// The number of finished jobs when the timer was set, or `nil` if no timer is set.
-    var finishedAtTimer: Int?
+    /// The time at which each thread has taken its job.
+    var starts: [Int: AnyClock.Instant] = [:]
+    var lastThread = 0
+    var isTimerSet = false
+
+    var hasWaiting: Bool { next < waiting.count }
 
     mutating func takeNext() -> UnownedJob? {
-      guard next < waiting.count else {
+      guard hasWaiting else {
         (waiting, next) = ([], 0)
         return nil
       }
@@ -36,6 +39,7 @@ package final class BlockingThreads: TaskExecutor {
   private let width: Int
   private let limit: Int
   private let patience: Duration
+  private let clock: AnyClock
   private let timer: QueueTimer
   private let state = Locked(State())
 
@@ -44,12 +48,12 @@ package final class BlockingThreads: TaskExecutor {
   /// - Parameters:
   ///   - width: The number of jobs that run at the same time, as long as they end.
   ///   - limit: The largest number of jobs that run at the same time.
-  ///   - patience: If no job ends for this time, one more starts.
+  ///   - patience: The time after which a job counts as blocked.
   ///   - clock: The clock that measures the patience.
   package init(
     width: Int, limit: Int, patience: Duration = .milliseconds(20), clock: AnyClock = .continuous
   ) {
-    (self.width, self.limit, self.patience) = (width, limit, patience)
+    (self.width, self.limit, self.patience, self.clock) = (width, limit, patience, clock)
     timer = QueueTimer(queue: DispatchQueue(label: "swappable.blocking-threads"), clock: clock)
   }
 
@@ -64,49 +68,53 @@ package final class BlockingThreads: TaskExecutor {
     if isWanted {
       addThread()
     } else {
-      // All threads may be blocked.
       setTimer()
     }
   }
 
   /// Starts a thread that is already counted.
   private func addThread() {
+    let number = state.withLock { state in
+      state.lastThread += 1
+      return state.lastThread
+    }
     // A new queue gets a thread even if all other threads are blocked.
     DispatchQueue(label: "swappable.blocking-thread").async { [self] in
-      while let job = nextJob() {
-        job.runSynchronously(on: asUnownedTaskExecutor())
-        state.withLock { $0.finished += 1 }
-      }
+      while let job = nextJob(of: number) { job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
   }
 
-  /// Returns the next job, or `nil` to end the thread.
-  private func nextJob() -> UnownedJob? {
-    state.withLock { state in
+  /// Returns the next job of a thread, or `nil` to end it.
+  private func nextJob(of thread: Int) -> UnownedJob? {
+    let now = clock.now
+    return state.withLock { state in
       let job = state.takeNext()
+      state.starts[thread] = job.map { _ in now }
       if job == nil { state.threads -= 1 }
       return job
     }
   }
 
-  /// Starts another thread after a while if jobs are pending and none has ended.
+  /// Replaces the threads that are blocked, after a while, as long as jobs are pending.
   private func setTimer() {
     let isWanted = state.withLock { state in
-      guard state.next < state.waiting.count, state.finishedAtTimer == nil else { return false }
-      state.finishedAtTimer = state.finished
+      guard state.hasWaiting, !state.isTimerSet else { return false }
+      state.isTimerSet = true
       return true
     }
     guard isWanted else { return }
     timer.schedule(after: patience) { [self] in
-      let isStuck = state.withLock { state in
-        defer { state.finishedAtTimer = nil }
-        guard state.finishedAtTimer == state.finished, state.next < state.waiting.count,
-          state.threads < limit
-        else { return false }
-        state.threads += 1
-        return true
+      let now = clock.now
+      let missing = state.withLock { state in
+        state.isTimerSet = false
+        let blocked = state.starts.values.count { $0.duration(to: now) >= patience }
+        let missing = min(
+          state.waiting.count - state.next, width + blocked - state.threads,
+          limit - state.threads)
+        state.threads += max(missing, 0)
+        return max(missing, 0)
       }
-      if isStuck { addThread() }
+      for _ in 0..<missing { addThread() }
       setTimer()
     }
   }

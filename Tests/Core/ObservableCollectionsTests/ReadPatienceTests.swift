@@ -22,6 +22,7 @@ import Testing
   }
 
   private var patience = ReadPatience()
+  private var shown = SourceStatus.State.loading
 
   /// Notes the result of a read at a time in milliseconds, and returns whether it is shown, and the next pause.
   private mutating func read(
@@ -30,7 +31,12 @@ import Testing
     var result = result
     result.isBeingWritten = isBeingWritten
     let time = AnyClock.Instant(offset: .milliseconds(now))
-    let (isShown, pause) = patience.handle(result, at: time)
+    let (isShown, pause) = patience.handle(result, shown: shown, at: time)
+    switch result.outcome {
+    case .failure(let state, _) where isShown: shown = state
+    case .contents: shown = .loaded
+    default: break
+    }
     return (isShown ? "shown, " : "") + (pause.map { "\($0 / .milliseconds(1))" } ?? "-")
   }
 
@@ -55,8 +61,8 @@ import Testing
     #expect(waited(at: 200) == 200)
     #expect(read(Self.failure("c", again: 70), at: 200) == "shown, 70.0")
     #expect(patience.failures == 4)
-    // The same failure is not shown again, and another one waits anew.
-    #expect(read(Self.failure("c", again: 90), at: 270) == "90.0")
+    // The same failure may have new diagnostics, and another one waits anew.
+    #expect(read(Self.failure("c", again: 90), at: 270) == "shown, 90.0")
     #expect(read(Self.failure("d"), at: 360) == "200.0")
     #expect(read(Self.failure("d"), at: 560) == "shown, -")
   }

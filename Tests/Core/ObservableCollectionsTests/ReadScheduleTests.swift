@@ -11,81 +11,86 @@ import Testing
     AnyClock.Instant(offset: .milliseconds(milliseconds))
   }
 
-  private static func planned(_ at: Int, latest: Int? = nil) -> State {
-    .planned(at: time(at), latest: time(latest ?? at))
+  private typealias Plan = ReadSchedule.Plan
+
+  private static func plan(
+    _ at: Int, latest: Int? = nil, rest: Bool = false, requested: Bool = true, due: Bool = false
+  ) -> Plan {
+    var plan = Plan(at: time(at), latest: time(latest ?? at))
+    (plan.needsRest, plan.isRequested, plan.isDue) = (rest, requested, due)
+    return plan
   }
 
   private static let inputs: [Input] = [
     .due, .finished(again: nil), .finished(again: .milliseconds(3)),
     .request(.now), .request(.after(.milliseconds(2))), .request(.atRest),
-    .request(.whenQuiet(for: .milliseconds(4))),
+    .request(.whenQuiet(for: .milliseconds(4))), .request(.insteadOfPause(.milliseconds(5))),
   ]
 
   /// Each state with the next state and the action for each of the inputs, at 10 ms. The rest lasts until 25 ms.
   ///
   /// A run that has begun at 8 ms rests for eight times 2 ms, until 26 ms.
   private static let table: [(state: State, cells: [Cell])] = {
-    func wait(_ state: State, _ milliseconds: Int) -> Cell {
-      (state, .schedule(after: .milliseconds(milliseconds)))
+    func wait(_ plan: Plan, _ milliseconds: Int) -> Cell {
+      (.planned(plan), .schedule(after: .milliseconds(milliseconds)))
     }
-    func same(_ state: State) -> Cell { (state, .none) }
-    let begins: Cell = (.running(since: time(10), next: nil), .run)
-    let quiet = wait(planned(14, latest: 210), 4)
-    func idle(_ state: State, due: Cell) -> (State, [Cell]) {
-      (
-        state,
-        [
-          due, same(state), same(state), wait(planned(10), 0),
-          wait(planned(12), 2), wait(planned(25), 15), quiet,
-        ]
-      )
-    }
+    func same(_ plan: Plan) -> Cell { (.planned(plan), .none) }
+    let (now, quiet) = (wait(plan(10, due: true), 0), plan(14, latest: 210))
+    let idle: Cell = (.idle, .none)
     /// - Parameter cells: The cells of the requests.
-    func waiting(_ state: State, _ cells: Cell...) -> (State, [Cell]) {
-      (state, [begins, same(state), same(state)] + cells)
-    }
-    func running(
-      _ next: ReadSchedule.Request?, finished: Cell, again: Cell,
-      _ requests: ReadSchedule.Request...
-    ) -> (State, [Cell]) {
-      let state = State.running(since: time(8), next: next)
-      return (
-        state,
-        [same(state), finished, again]
-          + requests.map { same(.running(since: time(8), next: $0)) }
+    func planned(_ plan: Plan, _ cells: Cell...) -> (State, [Cell]) {
+      (
+        .planned(plan),
+        [(.running(since: time(10), next: nil), .run), same(plan), same(plan)] + cells
       )
     }
-    let after = ReadSchedule.Request.after(.milliseconds(2))
-    let pause = ReadSchedule.Request.whenQuiet(for: .milliseconds(4))
+    /// - Parameter requests: The plans after the requests.
+    func running(
+      _ next: Plan?, finished: Cell, again: Cell, _ requests: Plan...
+    ) -> (State, [Cell]) {
+      func running(_ next: Plan?) -> Cell { (.running(since: time(8), next: next), .none) }
+      return (running(next).0, [running(next), finished, again] + requests.map(running))
+    }
+    let (due, late) = (plan(10, due: true), wait(plan(9, due: true), 0))
     return [
-      idle(.idle(until: nil), due: same(.idle(until: nil))),
-      idle(.idle(until: time(11)), due: begins),
+      (
+        .idle,
+        [
+          idle, idle, idle, now, wait(plan(12), 2), wait(plan(25), 15), wait(quiet, 4),
+          wait(plan(15), 5),
+        ]
+      ),
+      // A pause after a run.
+      planned(
+        plan(11, requested: false), now, same(plan(11)), same(plan(11)), same(plan(11)),
+        wait(plan(15), 5)),
       // A run at a fixed time.
-      waiting(
-        planned(30), wait(planned(10), 0), wait(planned(12), 2), wait(planned(25), 15),
-        wait(planned(14, latest: 30), 4)),
-      waiting(
-        planned(11), wait(planned(10), 0), same(planned(11)), same(planned(11)),
-        same(planned(11))),
+      planned(
+        plan(30), now, wait(plan(12), 2), wait(plan(25), 15), wait(plan(14, latest: 30), 4),
+        wait(plan(15), 5)),
+      planned(plan(11), now, same(plan(11)), same(plan(11)), same(plan(11)), same(plan(11))),
       // A run that waits for quiet.
-      waiting(
-        planned(13, latest: 200), wait(planned(10), 0), wait(planned(12), 2),
-        same(planned(13, latest: 25)), wait(planned(14, latest: 200), 4)),
-      waiting(
-        planned(13, latest: 13), wait(planned(10), 0), wait(planned(12), 2), same(planned(13)),
-        same(planned(13))),
+      planned(
+        plan(13, latest: 200), now, wait(plan(12), 2), same(plan(13, latest: 25)),
+        wait(plan(14, latest: 200), 4), same(plan(13, latest: 15))),
+      // A run that may begin, and one whose timer is late.
+      planned(due, same(due), same(due), same(due), same(due), same(due)),
+      planned(plan(9), late, late, late, late, late),
       running(
-        nil, finished: (.idle(until: nil), .none), again: wait(.idle(until: time(13)), 3),
-        .now, after, .atRest, pause),
+        nil, finished: idle, again: wait(plan(13, requested: false), 3),
+        plan(10), plan(12), plan(10, rest: true), quiet, plan(15)),
       running(
-        .now, finished: wait(planned(10), 0), again: wait(planned(10), 0), .now, .now, .now, .now),
+        plan(10), finished: now, again: now, plan(10), plan(10), plan(10), plan(10), plan(10)),
       running(
-        after, finished: wait(planned(12), 2), again: wait(planned(12), 2),
-        .now, after, after, after),
+        plan(12), finished: wait(plan(12), 2), again: wait(plan(12), 2),
+        plan(10), plan(12), plan(10, rest: true), plan(12), plan(12)),
       running(
-        .atRest, finished: wait(planned(26), 16), again: wait(planned(26), 16),
-        .now, after, .atRest, .atRest),
-      running(pause, finished: quiet, again: quiet, .now, after, .atRest, pause),
+        plan(10, rest: true), finished: wait(plan(26), 16), again: wait(plan(13), 3),
+        plan(10), plan(10, rest: true), plan(10, rest: true), plan(10, rest: true),
+        plan(10, rest: true)),
+      running(
+        quiet, finished: wait(quiet, 4), again: wait(plan(13), 3),
+        plan(10), plan(12), plan(10, rest: true), quiet, plan(14, latest: 15)),
     ]
   }()
 
@@ -102,12 +107,12 @@ import Testing
   }
 
   @Test func `a request whose rest is over runs at once`() {
-    var schedule = ReadSchedule(in: .idle(until: nil), restUntil: Self.time(5))
+    var schedule = ReadSchedule(in: .idle, restUntil: Self.time(5))
     #expect(schedule.handle(.request(.atRest), at: Self.time(10)) == .schedule(after: .zero))
   }
 
   @Test func `changes without an end delay a run fifty times`() {
-    var schedule = ReadSchedule(in: .idle(until: nil))
+    var schedule = ReadSchedule()
     var due = Self.time(0)
     for now in 0...300 {
       let action = schedule.handle(
@@ -121,8 +126,30 @@ import Testing
   @Test(arguments: [100, 500])
   func `the rest after a run has a limit`(longest: Int) {
     var schedule = ReadSchedule(
-      in: .running(since: Self.time(0), next: .atRest), longestRest: .milliseconds(longest))
+      in: .running(since: Self.time(0), next: Self.plan(0, rest: true)),
+      longestRest: .milliseconds(longest))
     _ = schedule.handle(.finished(again: nil), at: Self.time(longest - 10))
-    #expect(schedule.state == Self.planned(2 * longest - 10))
+    #expect(schedule.state == .planned(Self.plan(2 * longest - 10)))
+  }
+
+  @Test func `the end of a pause is not requested`() {
+    for (state, isRequested) in [
+      (State.idle, false), (.planned(Self.plan(1)), true),
+      (.planned(Self.plan(1, requested: false)), false),
+      (.running(since: Self.time(0), next: nil), false),
+      (.running(since: Self.time(0), next: Self.plan(1)), true),
+    ] {
+      #expect(ReadSchedule(in: state).isRequested == isRequested)
+    }
+  }
+
+  @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .nanoseconds(1)])
+  func `a wait may have any length`(wait: Duration) {
+    var schedule = ReadSchedule()
+    for request in [ReadSchedule.Request.whenQuiet(for: wait), .after(wait), .insteadOfPause(wait)]
+    {
+      _ = schedule.handle(.request(request), at: Self.time(10))
+      #expect(schedule.isRequested)
+    }
   }
 }

@@ -77,6 +77,25 @@ struct BlockingThreadsTests {
     for _ in 0..<8 { #expect(done.wait(timeout: .now() + 50) == .success) }
   }
 
+  @Test func `a task that is blocked is replaced, although others end`() async throws {
+    let clock = ManualClock()
+    let threads = BlockingThreads(width: 2, limit: 10, clock: AnyClock(clock))
+    let (arrived, gates) = (DispatchSemaphore(value: 0), (0..<4).map { _ in Signpost() })
+    for gate in gates {
+      run(on: threads) {
+        arrived.signal()
+        gate.pass()
+      }
+    }
+    // The second one ends, so the third one begins, and the fourth one takes the place of the first one.
+    gates[1].open()
+    for _ in 0..<3 { #expect(arrived.wait(timeout: .now() + 50) == .success) }
+    try await wait(for: "the timer") { clock.nextDeadline != nil }
+    clock.advanceToNextDeadline()
+    #expect(arrived.wait(timeout: .now() + 50) == .success)
+    for gate in gates { gate.open() }
+  }
+
   @Test func `a task is released after its run`() async throws {
     let threads = threads()
     weak var weakToken: Token?

@@ -6,37 +6,12 @@ import SwappablePrimitives
 /// A ``PolledSource`` tells how to read. The data source does what all that is read has in common: it reads away from its
 /// caller, once at a time, publishes contents and status in one step, tries again after a failure, and ends when it is
 /// released, also during a read.
-///
-/// A report of a change takes this way: `report` → `PolledSource.readTime` → `ReadLoop` → `PolledSource.read` → `finish` →
-/// `SourceWriter`.
 public final class PolledDataSource<Source: PolledSource>: DataSource {
   public typealias Element = Source.Element
 
-  private struct State: Sendable {
-    /// What the source keeps. A read takes it.
-    var memory: Source.Memory?
-    /// The changes since the last read began.
-    var unread: Source.Change?
-    /// The changes before it, if it had no contents.
-    var missed: Source.Change?
-    var patience = ReadPatience()
-    /// The closures that wait for the next read.
-    var refreshes: [@Sendable () -> Void] = []
-  }
+  private let reader: PolledReader<Source>
 
-  private struct Reading {
-    let attempt: ReadAttempt
-    let memory: Source.Memory?
-    let refreshes: [@Sendable () -> Void]
-    let start: ContinuousClock.Instant
-  }
-
-  private let source: Source
-  private let writer: SourceWriter<Element>
-  private let loop: ReadLoop
-  private let state = Locked(State())
-
-  public var collection: LiveCollection<Element> { writer.collection }
+  public var collection: LiveCollection<Element> { reader.writer.collection }
 
   /// Creates a data source that reads nothing before it is observed.
   ///
@@ -54,47 +29,101 @@ public final class PolledDataSource<Source: PolledSource>: DataSource {
   }
 
   package init(_ source: Source, writer: SourceWriter<Element>, loop: ReadLoop) {
-    (self.source, self.writer, self.loop) = (source, writer, loop)
+    reader = PolledReader(source, writer, loop)
   }
+
+  deinit { reader.end() }
 
   /// Begins to read, unless it has begun before.
   ///
   /// The first observation calls this method, and so does an operator or a container over this source.
-  public func start() {
-    // While the source is read, the loop does not keep it alive.
-    let owner: @Sendable () -> PolledDataSource? = { [weak self] in self }
-    guard loop.start({ await PolledDataSource.read(owner) }) else { return }
-    writer.show(.loading)
-    loop.request(.now)
-  }
+  public func start() { _ = reader.start() }
 
   /// Reads now, and waits until the contents are delivered. A failure is tried again.
   ///
-  /// When the method returns, immediate observers have been called. If the calling task is canceled, the method returns at
-  /// once, and the read continues.
+  /// When the method returns, immediate observers have been called, unless another thread is calling some at this moment.
+  /// If the calling task is canceled, the method returns at once, and the read continues. A read of the source must not
+  /// call this method, because it would wait for itself.
   public func refresh() async {
-    start()
-    await awaitCallback { callback in requestRefresh { callback(()) } }
+    await awaitCallback { callback in reader.refresh { callback(()) } }
   }
 
   /// Shows why a refresh cannot be awaited, and reads as soon as possible.
   package func refreshLater(showing state: SourceStatus.State) {
     start()
-    writer.show(state)
-    requestRefresh {}
-  }
-
-  private func requestRefresh(then callback: @escaping @Sendable () -> Void) {
-    state.withLock { $0.refreshes.append(callback) }
-    loop.request(.now)
+    reader.writer.show(state)
+    reader.refresh {}
   }
 
   /// A Boolean value that indicates whether a requested read has not begun.
-  package var isReadRequested: Bool { loop.isRequested }
+  package var isReadRequested: Bool { reader.loop.isRequested }
+}
+
+/// Reads for a ``PolledDataSource``, which ends it.
+///
+/// A report of a change takes this way: `report` → `PolledSource.readTime` → `ReadLoop` → `PolledSource.read` → `finish` →
+/// `SourceWriter`.
+private final class PolledReader<Source: PolledSource>: Sendable {
+  private typealias Attempt = PolledDataSource<Source>.ReadAttempt
+  private typealias Result = PolledDataSource<Source>.ReadResult
+
+  private struct State: Sendable {
+    /// What the source keeps. A read takes it.
+    var memory: Source.Memory?
+    /// The changes since the last read began.
+    var unread: Source.Change?
+    /// The changes before it, if it had no contents.
+    var missed: Source.Change?
+    var patience = ReadPatience()
+    /// The closures that wait for the next read.
+    var refreshes: [@Sendable () -> Void] = []
+    var hasEnded = false
+  }
+
+  private struct Reading {
+    let attempt: Attempt
+    var memory: Source.Memory?
+    let refreshes: [@Sendable () -> Void]
+    let start: ContinuousClock.Instant
+  }
+
+  private let source: Source
+  let writer: SourceWriter<Source.Element>
+  let loop: ReadLoop
+  private let state = Locked(State())
+
+  init(_ source: Source, _ writer: SourceWriter<Source.Element>, _ loop: ReadLoop) {
+    (self.source, self.writer, self.loop) = (source, writer, loop)
+  }
+
+  /// - Returns: `false` if it has started before.
+  func start() -> Bool {
+    guard !loop.isStarted, writer.begin() else { return false }
+    loop.start { [weak self] in await self?.read() }
+    loop.request(.now)
+    return true
+  }
+
+  /// Cancels the read that runs, and releases the memory.
+  ///
+  /// The memory goes here, and not with the last reference: a report may hold that, and wait for what ends the reports.
+  func end() {
+    loop.end()
+    let memory = state.withLock { state in
+      state.hasEnded = true
+      return state.memory.take()
+    }
+    withExtendedLifetime(memory) {}
+  }
+
+  func refresh(then callback: @escaping @Sendable () -> Void) {
+    state.withLock { $0.refreshes.append(callback) }
+    if !start() { loop.request(.now) }
+  }
 
   private func report(_ change: Source.Change) {
     let request = state.withLock { state -> ReadSchedule.Request? in
-      let unread = merge(change, into: state.unread)
+      let unread = merge(change, into: state.unread.take())
       state.unread = unread
       // During a read, the time depends on what it leaves in the memory.
       return state.memory.flatMap { source.readTime(of: unread, $0).request }
@@ -102,7 +131,9 @@ public final class PolledDataSource<Source: PolledSource>: DataSource {
     if let request { loop.request(request) }
   }
 
-  private func merge(_ change: Source.Change, into old: Source.Change?) -> Source.Change {
+  private func merge(
+    _ change: Source.Change, into old: consuming Source.Change?
+  ) -> Source.Change {
     guard var merged = old else { return change }
     source.merge(change, into: &merged)
     return merged
@@ -110,11 +141,11 @@ public final class PolledDataSource<Source: PolledSource>: DataSource {
 
   // MARK: - A read
 
-  private static func read(_ owner: @escaping @Sendable () -> PolledDataSource?) async -> Duration?
-  {
-    guard let (source, reading) = owner().map({ ($0.source, $0.begin()) }) else { return nil }
-    var memory = reading.memory ?? source.start { owner()?.report($0) }
-    let result: ReadResult
+  private func read() async -> Duration? {
+    var reading = begin()
+    // It is not copied, so a large memory is changed in place.
+    var memory = reading.memory.take() ?? source.start { [weak self] in self?.report($0) }
+    let result: Result
     do {
       result = try await source.read(reading.attempt, &memory)
     } catch {
@@ -122,7 +153,7 @@ public final class PolledDataSource<Source: PolledSource>: DataSource {
         .failed(SourceError(reading: error)),
         again: Backoff().pause(after: reading.attempt.failures + 1))
     }
-    return owner()?.finish(reading, result, memory)
+    return finish(reading, result, memory)
   }
 
   private func begin() -> Reading {
@@ -131,7 +162,7 @@ public final class PolledDataSource<Source: PolledSource>: DataSource {
       let (refreshes, missed) = (state.refreshes, state.missed.take())
       state.refreshes = []
       return Reading(
-        attempt: ReadAttempt(
+        attempt: Attempt(
           change: state.unread.take().map { merge($0, into: missed) } ?? missed,
           collection: writer.collection,
           isRefresh: !refreshes.isEmpty, waited: state.patience.waited(at: now),
@@ -144,29 +175,35 @@ public final class PolledDataSource<Source: PolledSource>: DataSource {
   ///
   /// - Returns: The pause before the next read.
   private func finish(
-    _ reading: Reading, _ result: ReadResult, _ memory: Source.Memory
+    _ reading: Reading, _ result: Result, _ memory: Source.Memory
   ) -> Duration? {
-    let now = loop.clock.now
-    let (isShown, pause, request) = state.withLock { state in
-      let (isShown, pause) = state.patience.handle(result, at: now)
+    let (now, shown) = (loop.clock.now, writer.collection.current.state.status.state)
+    let (isShown, pause, request, hasEnded) = state.withLock { state in
+      let (isShown, pause) = state.patience.handle(result, shown: shown, at: now)
       if !result.hasContents { state.missed = reading.attempt.change }
-      state.memory = memory
-      return (isShown, pause, state.unread.flatMap { source.readTime(of: $0, memory).request })
+      if !state.hasEnded { state.memory = memory }
+      let request = state.unread.flatMap { source.readTime(of: $0, memory).request }
+      return (isShown, pause, request, state.hasEnded)
     }
+    if !hasEnded { publish(result, isShown: isShown, startedAt: reading.start) }
+    if let request { loop.request(request) }
+    for refresh in reading.refreshes { refresh() }
+    return pause
+  }
+
+  private func publish(
+    _ result: Result, isShown: Bool, startedAt start: ContinuousClock.Instant
+  ) {
     if let mode = result.mode { writer.setMode(mode.name, reason: mode.reason) }
     switch result.outcome {
     case .contents(let new, _):
       writer.publish(
         new, result.state, diagnostics: result.diagnostics,
-        startedAt: result.hasRead ? reading.start : nil,
-        areIdentitiesUnique: result.areIdentitiesUnique)
+        startedAt: result.hasRead ? start : nil, areIdentitiesUnique: result.areIdentitiesUnique)
     case .failure(let state, _):
       if isShown { writer.show(state, diagnostics: result.diagnostics) }
     case .nothing: break
     }
-    if let request { loop.request(request) }
-    for refresh in reading.refreshes { refresh() }
-    return pause
   }
 }
 

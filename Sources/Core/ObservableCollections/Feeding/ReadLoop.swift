@@ -35,73 +35,70 @@ package final class ReadLoop: Sendable {
     state = Locked(State(schedule: ReadSchedule(longestRest: longestRest)))
   }
 
-  deinit { state.withLock { $0.task }?.cancel() }
+  deinit { end() }
+
+  /// Cancels the task that runs, and lets requests lead to no more runs.
+  package func end() {
+    // The closure and the timer are released outside the lock.
+    let ended = state.withLock { state in
+      defer { (state.run, state.timer) = (nil, nil) }
+      return (state.task, state.run, state.timer)
+    }
+    ended.0?.cancel()
+  }
 
   /// A Boolean value that indicates whether a requested run has not begun.
-  package var isRequested: Bool {
-    switch state.withLock({ $0.schedule.state }) {
-    case .planned, .running(_, .some): true
-    case .idle, .running(_, nil): false
-    }
-  }
+  package var isRequested: Bool { state.withLock { $0.schedule.isRequested } }
+
+  package var isStarted: Bool { state.withLock { $0.run != nil } }
 
   /// Lets requests lead to runs.
-  ///
-  /// - Returns: `false` if the loop has started before.
-  package func start(_ run: @escaping Run) -> Bool {
-    state.withLock { state in
-      guard state.run == nil else { return false }
-      state.run = run
-      return true
-    }
-  }
+  package func start(_ run: @escaping Run) { state.withLock { $0.run = run } }
 
-  /// Asks for a run. Before ``start(_:)``, this method does nothing.
-  package func request(_ request: ReadSchedule.Request) {
-    let now = clock.now
-    state.withLock { if $0.run != nil { _ = handle(.request(request), at: now, &$0) } }
-  }
+  /// Asks for a run. Before ``start(_:)`` and after ``end()``, this method does nothing.
+  package func request(_ request: ReadSchedule.Request) { _ = handle(.request(request)) }
 
-  /// Performs the action under the lock, so no old pause replaces a new one.
-  ///
+  /// - Parameter number: The number of the pause after which the input comes. If it was replaced, nothing happens.
   /// - Returns: A Boolean value that indicates whether to run now.
-  private func handle(
-    _ input: ReadSchedule.Input, at now: AnyClock.Instant, _ state: inout State
-  ) -> Bool {
-    let action = state.schedule.handle(input, at: now)
-    switch action {
-    case .none, .run: break
-    case .schedule(let pause):
+  private func handle(_ input: ReadSchedule.Input, after number: Int? = nil) -> Bool {
+    let now = clock.now
+    let (action, pauseNumber, replaced) = state.withLock {
+      state -> (ReadSchedule.Action, Int, ScheduledTimer?) in
+      guard state.run != nil, number ?? state.pause == state.pause else { return (.none, 0, nil) }
+      let action = state.schedule.handle(input, at: now)
+      guard case .schedule = action else { return (action, 0, nil) }
       state.pause += 1
-      let number = state.pause
-      state.timer = nil
-      if pause == .zero {
-        begin(number, &state)
-      } else {
-        state.timer = clock.call(after: pause) { [weak self] in self?.pauseEnded(number) }
-      }
+      return (action, state.pause, state.timer.take())
     }
+    withExtendedLifetime(replaced) {}
+    // The clock may be one of the user, so it is called without the lock.
+    if case .schedule(let pause) = action { wait(pause, pauseNumber) }
     return action == .run
   }
 
-  private func pauseEnded(_ number: Int) {
-    state.withLock { if $0.pause == number { begin(number, &$0) } }
-  }
-
-  private func begin(_ number: Int, _ state: inout State) {
-    guard let run = state.run else { return }
-    state.task = Task.detached(executorPreference: threads) { [weak self] in
-      // A request from here on leads to another run.
-      guard self?.handle(.due, of: number) == true else { return }
-      let pause = await run()
-      self?.handle(.finished(again: pause), of: number)
+  private func wait(_ pause: Duration, _ number: Int) {
+    if pause == .zero { return begin(number) }
+    let timer = clock.call(after: pause) { [weak self] in self?.begin(number) }
+    let unwanted = state.withLock { state -> ScheduledTimer? in
+      guard state.pause == number, state.run != nil else { return timer }
+      state.timer = timer
+      return nil
     }
+    withExtendedLifetime(unwanted) {}
   }
 
-  /// Handles the beginning or the end of a run, unless the run was replaced.
-  @discardableResult
-  private func handle(_ input: ReadSchedule.Input, of number: Int) -> Bool {
-    let now = clock.now
-    return state.withLock { $0.pause == number && handle(input, at: now, &$0) }
+  private func begin(_ number: Int) {
+    guard let run = state.withLock({ $0.pause == number ? $0.run : nil }) else { return }
+    let task = Task.detached(executorPreference: threads) { [weak self] in
+      // A request from here on leads to another run.
+      guard self?.handle(.due, after: number) == true else { return }
+      let pause = await run()
+      _ = self?.handle(.finished(again: pause), after: number)
+    }
+    let isEnded = state.withLock { state in
+      if state.pause == number { state.task = task }
+      return state.run == nil
+    }
+    if isEnded { task.cancel() }
   }
 }

@@ -12,8 +12,6 @@ package struct ReadPatience: Sendable {
   /// The time since which the result is not final, or `nil` if it is.
   private var start: Instant?
   private var restarts = 0
-  /// The failure that the status shows.
-  private var shown: SourceStatus.State?
   /// The number of reads since the last one that had contents.
   package private(set) var failures = 0
 
@@ -24,9 +22,10 @@ package struct ReadPatience: Sendable {
 
   /// Notes the result of a read.
   ///
+  /// - Parameter shown: The state that the status shows.
   /// - Returns: A Boolean value that indicates whether to show the failure, and the pause before the next read.
   package mutating func handle<Source>(
-    _ result: PolledDataSource<Source>.ReadResult, at now: Instant
+    _ result: PolledDataSource<Source>.ReadResult, shown: SourceStatus.State, at now: Instant
   ) -> (isShown: Bool, pause: Duration?) {
     let pause = result.pause
     switch result.outcome {
@@ -38,13 +37,12 @@ package struct ReadPatience: Sendable {
       return (false, wait.map { rest(of: $0, pause, at: now) } ?? pause)
     case .failure(let state, let wait):
       failures += 1
-      let isNew = state != shown
-      if isNew, waited(at: now) < wait {
+      if state != shown, waited(at: now) < wait {
         if result.isBeingWritten { restart(at: now) }
         return (false, rest(of: wait, pause, at: now))
       }
-      (shown, start, restarts) = (state, nil, 0)
-      return (isNew, pause)
+      (start, restarts) = (nil, 0)
+      return (true, pause)
     }
   }
 

@@ -7,7 +7,7 @@ package import SwappablePrimitives
 package struct ReadSchedule: Sendable {
   package typealias Instant = AnyClock.Instant
 
-  /// The time of a run that is requested, from the soonest to the latest.
+  /// The time of a run that is requested.
   package enum Request: Hashable, Sendable {
     case now
     case after(Duration)
@@ -15,22 +15,49 @@ package struct ReadSchedule: Sendable {
     case atRest
     /// When there was no other request for a while, but after 50 times this while at the latest.
     case whenQuiet(for: Duration)
+    /// After a while, also if the pause after the last run ends before.
+    case insteadOfPause(Duration)
+  }
+
+  /// A run to come.
+  package struct Plan: Hashable, Sendable {
+    package var time: Instant
+    /// The time up to which other requests delay the run, if it waits for quiet.
+    package var latest: Instant
+    /// A Boolean value that indicates whether the run also waits for the rest after the present one.
+    package var needsRest = false
+    /// A Boolean value that indicates whether the run was requested. Otherwise, it comes after a pause.
+    package var isRequested = true
+    /// A Boolean value that indicates whether the run may begin, and nothing more needs to be scheduled.
+    package var isDue = false
+
+    package init(at time: Instant, latest: Instant? = nil) {
+      (self.time, self.latest) = (time, latest ?? time)
+    }
+
+    /// Returns the plan that does what both ask for. A plan that waits for quiet delays another one that does.
+    fileprivate func merged(with new: Plan) -> Plan {
+      let isSooner = new.time < time || new.time == time && !new.needsRest
+      var plan = isSooner || time < latest && new.time < new.latest ? new : self
+      plan.latest = min(latest, new.latest)
+      plan.time = min(plan.time, plan.latest)
+      plan.isRequested = isRequested || new.isRequested
+      return plan
+    }
   }
 
   package enum State: Hashable, Sendable {
-    /// No run was requested. A pause may be pending, after which there is one.
-    case idle(until: Instant?)
-    /// A run was requested. If it waits for quiet, another request may delay it, but not beyond `latest`.
-    case planned(at: Instant, latest: Instant)
-    /// The loop runs. `next` is the soonest of the requests since then.
-    case running(since: Instant, next: Request?)
+    case idle
+    case planned(Plan)
+    /// The loop runs. `next` merges the requests since then.
+    case running(since: Instant, next: Plan?)
   }
 
   package enum Input: Hashable, Sendable {
     case request(Request)
-    /// The pause is over, so the run begins.
+    /// The run begins.
     case due
-    /// The run is over. Without a request, the next one follows after the pause, if there is one.
+    /// The run is over. The next one follows after the pause, if there is one.
     case finished(again: Duration?)
   }
 
@@ -52,76 +79,80 @@ package struct ReadSchedule: Sendable {
   private let longestRest: Duration
 
   package init(
-    in state: State = .idle(until: nil), restUntil: Instant = Instant(offset: .zero),
+    in state: State = .idle, restUntil: Instant = Instant(offset: .zero),
     longestRest: Duration = .milliseconds(100)
   ) {
     (self.state, self.restUntil, self.longestRest) = (state, restUntil, longestRest)
   }
 
+  /// A Boolean value that indicates whether a requested run has not begun.
+  package var isRequested: Bool {
+    switch state {
+    case .idle: false
+    case .planned(let plan): plan.isRequested
+    case .running(_, let next): next != nil
+    }
+  }
+
   /// Moves to the next state, and returns the action to perform.
   package mutating func handle(_ input: Input, at now: Instant) -> Action {
     switch (state, input) {
-    case (.idle, .request(let time)):
-      return plan(time, at: now)
-    case (.planned(let planned, let latest), .request(let time)):
-      return plan(time, insteadOf: planned, latest: latest, at: now)
-    case (.running(let start, let next), .request(let time)):
-      state = .running(since: start, next: next.map { $0.sooner(time) } ?? time)
+    case (.idle, .request(let request)):
+      return schedule(plan(request, at: now), at: now)
+    case (.planned(let plan), .request(.insteadOfPause(let wait))) where !plan.isRequested:
+      return schedule(self.plan(.after(wait), at: now), at: now)
+    case (.planned(let old), .request(let request)):
+      return schedule(old.merged(with: plan(request, at: now)), insteadOf: old, at: now)
+    case (.running(let start, let next), .request(let request)):
+      var new = plan(request == .atRest ? .now : request, at: now)
+      new.needsRest = request == .atRest
+      state = .running(since: start, next: next?.merged(with: new) ?? new)
       return .none
-    case (.planned, .due), (.idle(.some), .due):
+    case (.planned, .due):
       state = .running(since: now, next: nil)
       return .run
-    case (.running(let start, let next), .finished(let pause)):
+    case (.running(let start, var next), .finished(let pause)):
       restUntil = now.advanced(by: min(start.duration(to: now) * Self.restFactor, longestRest))
-      if let next { return plan(next, at: now) }
-      state = .idle(until: pause.map { now.advanced(by: $0) })
-      return pause.map { .schedule(after: $0) } ?? .none
+      if next?.needsRest == true { next = plan(.atRest, at: now) }
+      if let pause {
+        var plan = plan(.after(pause), at: now)
+        plan.isRequested = false
+        next = next?.merged(with: plan) ?? plan
+      }
+      state = .idle
+      return next.map { schedule($0, at: now) } ?? .none
     case (.idle, .due), (.running, .due), (.idle, .finished), (.planned, .finished):
       // The run was replaced.
       return .none
     }
   }
 
-  private mutating func plan(_ time: Request, at now: Instant) -> Action {
-    let (requested, latest) = bounds(of: time, at: now)
-    state = .planned(at: requested, latest: latest)
-    return .schedule(after: now.duration(to: requested))
-  }
-
-  /// Makes a planned run sooner, or delays it if both wait for quiet.
-  private mutating func plan(
-    _ time: Request, insteadOf planned: Instant, latest: Instant, at now: Instant
+  private mutating func schedule(
+    _ plan: Plan, insteadOf old: Plan? = nil, at now: Instant
   ) -> Action {
-    let (requested, last) = bounds(of: time, at: now)
-    let latest = min(latest, last)
-    let new = requested < last ? min(requested, latest) : min(requested, planned)
-    state = .planned(at: new, latest: max(latest, new))
-    return new == planned ? .none : .schedule(after: max(now.duration(to: new), .zero))
+    var plan = plan
+    let pause = max(now.duration(to: plan.time), .zero)
+    // A timer may be late, so a run that may begin does not wait for it.
+    plan.isDue = old?.isDue ?? false || pause == .zero
+    state = .planned(plan)
+    let isScheduled = old?.isDue == true || plan.time == old?.time && !plan.isDue
+    return isScheduled ? .none : .schedule(after: pause)
   }
 
-  /// Returns the time of a run, and the time up to which other changes can delay it.
-  private func bounds(of time: Request, at now: Instant) -> (Instant, latest: Instant) {
-    let requested =
-      switch time {
-      case .now: now
-      case .after(let wait), .whenQuiet(let wait): now.advanced(by: max(wait, .zero))
-      case .atRest: max(now, restUntil)
-      }
-    guard case .whenQuiet(let quiet) = time else { return (requested, requested) }
-    return (requested, now.advanced(by: quiet * Self.quietFactor))
-  }
-}
-
-extension ReadSchedule.Request {
-  /// Returns the sooner of two requests.
-  fileprivate func sooner(_ other: Self) -> Self { other.rank < rank ? other : self }
-
-  private var rank: Int {
-    switch self {
-    case .now: 0
-    case .after: 1
-    case .atRest: 2
-    case .whenQuiet: 3
+  private func plan(_ request: Request, at now: Instant) -> Plan {
+    switch request {
+    case .now: return Plan(at: now)
+    case .atRest: return Plan(at: max(now, restUntil))
+    case .after(let wait), .insteadOfPause(let wait):
+      return Plan(at: now.advanced(by: Self.limited(wait)))
+    case .whenQuiet(let wait):
+      let quiet = Self.limited(wait)
+      return Plan(at: now.advanced(by: quiet), latest: now.advanced(by: quiet * Self.quietFactor))
     }
+  }
+
+  /// Returns a wait with which a program can compute.
+  private static func limited(_ wait: Duration) -> Duration {
+    min(max(wait, .zero), .seconds(1 << 40))
   }
 }

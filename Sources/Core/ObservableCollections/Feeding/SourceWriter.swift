@@ -22,7 +22,7 @@ public import Diffing
 ///
 /// All methods can be called from any thread. Calls are applied in their order.
 public final class SourceWriter<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: `identities` is accessed only inside an edit of `contents`, one thread at a time.
+  // Sendable: `identities` and `hasBegun` are accessed only inside an edit of `contents`, one thread at a time.
 
   /// The result of a read, relative to the last publication.
   public enum Contents: Sendable {
@@ -50,6 +50,7 @@ public final class SourceWriter<Element: Differentiable & Sendable>: @unchecked 
 
   private let contents: ArrayDataSource<Element>
   private var identities = IdentityCounter<Element>()
+  private var hasBegun = false
 
   /// Creates a writer whose list is empty.
   ///
@@ -72,6 +73,19 @@ public final class SourceWriter<Element: Differentiable & Sendable>: @unchecked 
   ///   - reason: Why this way is taken, as a sentence.
   public func setMode(_ mode: String, reason: String? = nil) {
     collection.describe(mode: mode, reason)
+  }
+
+  /// Shows that the source reads for the first time. When the method returns, this is shown.
+  ///
+  /// - Returns: `false` if another call did it.
+  package func begin() -> Bool {
+    var isFirst = false
+    contents.edit { draft in
+      isFirst = !hasBegun
+      hasBegun = true
+      if isFirst { setStatus(.loading, [], of: draft) }
+    }
+    return isFirst
   }
 
   /// Shows that the source reads, or that it cannot read. The contents stay.

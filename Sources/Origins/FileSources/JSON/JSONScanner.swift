@@ -524,7 +524,13 @@ struct JSONScanner {
       guard index < count else {
         throw error(.truncated, "the text ends inside an escape", at: offset)
       }
-      guard let digit = Character(Unicode.Scalar(input[index])).hexDigitValue else {
+      let byte = input[index]
+      let digit: UInt8
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - 0x30
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - 0x57
+      case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte - 0x37
+      default:
         throw error(.syntax, "\\u must be followed by four hexadecimal digits", at: offset)
       }
       unit = unit << 4 | UInt32(digit)

@@ -65,7 +65,7 @@ final class ChangeMonitor: Sendable {
     self.watch = watch
     state = Locked(State(intervals: CheckIntervals(steady: interval)))
     // A database in memory has no other writers.
-    if path != nil { _ = loop.start { [weak self] in self?.checkIfWatched() } }
+    if path != nil { loop.start { [weak self] in self?.checkIfWatched() } }
   }
 
   deinit {
@@ -161,7 +161,7 @@ final class ChangeMonitor: Sendable {
         isWAL: isWAL, sinceCommit: state.lastCommit?.duration(to: now),
         sinceChange: state.lastChange?.duration(to: now))
     }
-    loop.request(.after(pause))
+    loop.request(.insteadOfPause(pause))
   }
 
   /// A Boolean value that indicates whether the database has a write-ahead log. Reading then delays no
