@@ -2,6 +2,11 @@
 
 // MARK: The status of files
 
+public typealias off_t = Int64
+
+@discardableResult
+public func lseek(_ descriptor: Int32, _ offset: off_t, _ whence: Int32) -> off_t { stub() }
+
 @discardableResult
 public func stat(
   _ path: UnsafePointer<CChar>!, _ status: UnsafeMutablePointer<stat>!
@@ -17,6 +22,7 @@ public func fstat(_ descriptor: Int32, _ status: UnsafeMutablePointer<stat>!) ->
 
 public var S_IFMT: mode_t { stub() }
 public var S_IFREG: mode_t { stub() }
+public var S_IFIFO: mode_t { stub() }
 public var S_IFDIR: mode_t { stub() }
 public var S_IFLNK: mode_t { stub() }
 

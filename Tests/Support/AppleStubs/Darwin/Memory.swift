@@ -15,6 +15,7 @@ public func strerror(_ code: Int32) -> UnsafeMutablePointer<CChar>! { stub() }
 
 public var EPERM: Int32 { stub() }
 public var ENOENT: Int32 { stub() }
+public var ENXIO: Int32 { stub() }
 public var EINTR: Int32 { stub() }
 public var EIO: Int32 { stub() }
 public var EAGAIN: Int32 { stub() }

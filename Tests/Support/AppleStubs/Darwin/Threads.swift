@@ -36,6 +36,53 @@ public func pthread_setspecific(_ key: pthread_key_t, _ value: UnsafeRawPointer?
   stub()
 }
 
+public struct pthread_mutex_t {
+  public init() {}
+}
+public struct pthread_mutexattr_t {}
+public struct pthread_cond_t {
+  public init() {}
+}
+public struct pthread_condattr_t {}
+
+@discardableResult
+public func pthread_mutex_init(
+  _ mutex: UnsafeMutablePointer<pthread_mutex_t>, _ attributes: UnsafePointer<pthread_mutexattr_t>?
+) -> Int32 { stub() }
+
+@discardableResult
+public func pthread_mutex_destroy(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> Int32 {
+  stub()
+}
+
+@discardableResult
+public func pthread_mutex_lock(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> Int32 { stub() }
+
+@discardableResult
+public func pthread_mutex_unlock(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> Int32 { stub() }
+
+@discardableResult
+public func pthread_cond_init(
+  _ condition: UnsafeMutablePointer<pthread_cond_t>,
+  _ attributes: UnsafePointer<pthread_condattr_t>?
+) -> Int32 { stub() }
+
+@discardableResult
+public func pthread_cond_destroy(_ condition: UnsafeMutablePointer<pthread_cond_t>) -> Int32 {
+  stub()
+}
+
+@discardableResult
+public func pthread_cond_signal(_ condition: UnsafeMutablePointer<pthread_cond_t>) -> Int32 {
+  stub()
+}
+
+@discardableResult
+public func pthread_cond_timedwait_relative_np(
+  _ condition: UnsafeMutablePointer<pthread_cond_t>, _ mutex: UnsafeMutablePointer<pthread_mutex_t>,
+  _ time: UnsafePointer<timespec>?
+) -> Int32 { stub() }
+
 // MARK: Signals
 
 public typealias pid_t = Int32
@@ -69,6 +116,18 @@ public func pthread_sigmask(
   _ how: Int32, _ new: UnsafePointer<sigset_t>!, _ old: UnsafeMutablePointer<sigset_t>!
 ) -> Int32 { stub() }
 
+@discardableResult
+public func sigpending(_ set: UnsafeMutablePointer<sigset_t>!) -> Int32 { stub() }
+
+@discardableResult
+public func sigismember(_ set: UnsafePointer<sigset_t>!, _ number: Int32) -> Int32 { stub() }
+
+@discardableResult
+public func sigwait(
+  _ set: UnsafePointer<sigset_t>!, _ number: UnsafeMutablePointer<Int32>!
+) -> Int32 { stub() }
+
+public var SIG_BLOCK: Int32 { stub() }
 public var SIG_DFL: sig_t? { stub() }
 public var SIG_IGN: sig_t { stub() }
 public var SIG_UNBLOCK: Int32 { stub() }
