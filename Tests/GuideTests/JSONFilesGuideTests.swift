@@ -14,7 +14,7 @@ import Testing
 
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("JSONFiles")
-    #expect(guide.code.count == 4)
+    #expect(guide.code.count == 5)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -96,8 +96,9 @@ import Testing
     let anything = JSONFileDataSource(path: "any.json", key: "id")  // JSON elements
     let names = JSONLinesDataSource<String>(path: "names.jsonl") { $0["name"]?.string ?? "" }
     let payments = JSONLinesDataSource<Person>(path: "payments.jsonl", isStrict: true)
+    let log = JSONLinesDataSource<Person>(path: "service.jsonl", rotation: .keep(last: 1_000))
     #expect(
-      [entries.status, anything.status, names.status, payments.status]
-        == Array(repeating: .idle, count: 4))
+      [entries.status, anything.status, names.status, payments.status, log.status]
+        == Array(repeating: .idle, count: 5))
   }
 }

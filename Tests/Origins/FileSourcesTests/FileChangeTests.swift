@@ -16,23 +16,33 @@ import Testing
     return change
   }
 
-  /// A format that answers whether the file has only grown.
-  private struct Growing: FileFormat {
-    let hasGrown: Bool
+  private protocol Parts { static var value: Bool { get } }
+  private enum WithParts: Parts { static let value = true }
+  private enum WithoutParts: Parts { static let value = false }
 
-    func hasGrown(_: FileChange) -> Bool { hasGrown }
+  private struct Format<HasParts: Parts>: FileFormat {
+    static var hasParts: Bool { HasParts.value }
+    let isReadAtOnce: Bool
+
+    func isReadAtOnce(_: FileChange) -> Bool { isReadAtOnce }
     func read(
-      _: FileChange?, after _: LiveCollection<Int>, isGraceOver _: Bool
+      _: FileChange?, after _: LiveCollection<Int>, waited _: Duration
     ) throws(ReadFailure) -> (SourceWriter<Int>.Contents, isComplete: Bool)? { nil }
   }
 
   private func request(
-    for change: FileChange, hasGrown: Bool = false
+    for change: FileChange, atOnce: Bool = false
   ) -> ReadSchedule.Request? {
-    let format = Growing(hasGrown: hasGrown)
+    request(for: change, Format<WithoutParts>(isReadAtOnce: atOnce))
+  }
+
+  private func request(
+    for change: FileChange, _ format: some FileFormat
+  ) -> ReadSchedule.Request? {
     let file = PolledFile(path: "/a", system: .live, timing: FileTiming(), format: format)
-    let memory = PolledFile<Growing>.Memory(watch: FileWatch(path: "/a") { _ in }, format: format)
-    return file.readTime(of: change, memory).request
+    return file.readTime(
+      of: change, .init(watch: FileWatch(path: "/a") { _ in }, format: format)
+    ).request
   }
 
   @Test(
@@ -48,7 +58,10 @@ import Testing
     #expect(change.isBeingWritten == isBeingWritten && change.isReplaced == isReplaced)
     // What is complete is read at once, and what is being written after a pause.
     #expect(request(for: change) == (isBeingWritten ? .whenQuiet(for: .milliseconds(20)) : .now))
-    #expect(request(for: change, hasGrown: true) == .now)
+    #expect(request(for: change, atOnce: true) == .now)
+    // A writer of lines may never pause.
+    let lines = request(for: change, Format<WithParts>(isReadAtOnce: false))
+    #expect(lines == (isBeingWritten ? .after(.milliseconds(20)) : .now))
   }
 
   @Test func `a close ends the writing, and a check does not`() {

@@ -119,7 +119,7 @@ private struct JSONFileFormat<Element: Differentiable & Sendable>: FileFormat {
   var document: JSONDocument?
 
   mutating func read(
-    _: FileChange?, after collection: LiveCollection<Element>, isGraceOver _: Bool
+    _: FileChange?, after collection: LiveCollection<Element>, waited _: Duration
   ) throws(ReadFailure) -> (SourceWriter<Element>.Contents, isComplete: Bool)? {
     let difference: FileDifference
     do throws(FileError) {

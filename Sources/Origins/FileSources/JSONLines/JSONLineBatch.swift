@@ -15,6 +15,8 @@ struct JSONLineBatch {
   private(set) var places: [(line: Int, end: Int)] = []
   private(set) var lineCount = 0
   private(set) var malformedCount = 0
+  /// The number of zero bytes at the starts of lines.
+  private(set) var zeroCount = 0
   /// The error of the last malformed line.
   private(set) var error: LineError?
 
@@ -35,6 +37,7 @@ struct JSONLineBatch {
         start = line.upperBound
         lineCount += 1
         let value = Self.trimmed(bytes, line)
+        if bytes[line.lowerBound] == 0 { zeroCount += bytes[line].prefix { $0 == 0 }.count }
         if value.isEmpty { continue }
         scanner.restart(at: value)
         var noKey: JSONScanner.KeyMatch?
@@ -51,7 +54,7 @@ struct JSONLineBatch {
       }
     }
     if let (number, line) = malformed {
-      let start = JSONText.bodyStart(of: bytes[line])
+      let start = JSONText.bodyStart(of: bytes[line].drop { $0 == 0 })
       let text = bytes[start..<Self.trimmed(bytes, line).upperBound]
       error = LineError(
         error: Self.error(of: text, line: number), line: number, end: line.upperBound)
@@ -68,11 +71,12 @@ struct JSONLineBatch {
       line: line, end: end)
   }
 
-  /// Returns the range of a line without byte order marks at its start, and without the white space at its ends.
+  /// Returns the range of a line without zeros and byte order marks at its start, and without the white space at its ends.
   ///
   /// If files are put together, the marks of the later files are at the starts of lines.
   static func trimmed(_ bytes: [UInt8], _ line: Range<Int>) -> Range<Int> {
-    var (start, end) = (JSONText.bodyStart(of: bytes[line]), line.upperBound)
+    let body = bytes[line].drop { $0 == 0 }
+    var (start, end) = (JSONText.bodyStart(of: body), line.upperBound)
     while start < end, isSpace(bytes[start]) { start += 1 }
     while start < end, isSpace(bytes[end - 1]) { end -= 1 }
     return start..<end

@@ -20,7 +20,7 @@ package import SwappablePrimitives
 /// |---|---|
 /// | grows by complete lines | insertions at the end, immediately |
 /// | ends in a line without a newline | the line is inserted when its newline is written, or after a pause of 250 ms |
-/// | is truncated or rewritten in place | one change with the differences, when its writer closes it or pauses for 250 ms |
+/// | is truncated or rewritten in place | one change with the differences, when its writer closes it, or after 0.1 seconds; what a slower writer adds then are insertions |
 /// | is replaced by a rename, or is renamed and created again | one change with the differences: the lines of the new file replace the old ones |
 /// | is touched, or written with the same contents | no event |
 /// | has malformed lines | these lines are skipped; a diagnostic has their number, and the place and the reason of the latest one |
@@ -29,7 +29,8 @@ package import SwappablePrimitives
 /// | is valid again | status `loaded`, and one change if the contents differ |
 ///
 /// Lines end in a line feed, or in a carriage return and a line feed. Blank lines, and byte order
-/// marks at the start of a line, are ignored. A value is on one line of at most 256 MiB, in UTF-8. Its arrays
+/// marks at the start of a line, are ignored. NUL bytes before a line, which a truncation or a power failure may leave,
+/// are skipped, and the diagnostic `nul-bytes` has their number. A value is on one line of at most 256 MiB, in UTF-8. Its arrays
 /// and objects are nested at most 512 levels deep. Diagnostics of the status report malformed lines, an
 /// incomplete last line, duplicate identities, and a file system that must be polled.
 ///
@@ -56,6 +57,18 @@ package import SwappablePrimitives
 ///
 /// The source keeps its elements in memory, but not the text of the file.
 public final class JSONLinesDataSource<Element: Differentiable & Sendable>: DataSource {
+  /// What becomes of the lines when a log rotates: another file takes the path, or the file is truncated.
+  public enum Rotation: Hashable, Sendable {
+    /// The lines of the new file replace the old ones.
+    case replace
+    /// The newest lines of all files stay, up to a number of at least 1.
+    ///
+    /// An old file is read to its end, and followed until it has had no new line for a minute, or has no name any more. Its
+    /// late lines are inserted behind its other lines. A last line counts when its newline is written, or when the file is
+    /// closed. A file that begins with the lines already read is a saved copy, so they are not repeated.
+    case keep(last: Int)
+  }
+
   /// The absolute path of the file. A byte that is not UTF-8 is shown as `\x` and two hexadecimal digits.
   public let path: String
   private let reader: PolledDataSource<PolledFile<JSONLinesFormat<Element>>>
@@ -67,27 +80,33 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
   ///     may be missing.
   ///   - isStrict: A Boolean value that indicates whether the status becomes `failed` at the first
   ///     malformed line. Otherwise, the source skips malformed lines and reports them by a diagnostic.
+  ///   - rotation: What becomes of the lines when another file takes the path, or the file is truncated.
   ///   - decode: A closure that returns the element for a JSON value. The source calls it on its
   ///     queue. If the closure throws, the line is malformed.
   public convenience init(
-    path: String, isStrict: Bool = false,
+    path: String, isStrict: Bool = false, rotation: Rotation = .replace,
     decode: @escaping @Sendable (JSONElement) throws -> Element
   ) {
     self.init(
-      path: ByteString(path), key: nil, isStrict: isStrict, decoding: ElementDecoding(each: decode))
+      path: ByteString(path), key: nil, isStrict: isStrict, rotation: rotation,
+      decoding: ElementDecoding(each: decode))
   }
 
   init(
-    path: ByteString, key: String?, isStrict: Bool = false, decoding: ElementDecoding<Element>,
+    path: ByteString, key: String?, isStrict: Bool = false, rotation: Rotation = .replace,
+    decoding: ElementDecoding<Element>,
     system: WatchSystem = .live, timing: FileTiming = FileTiming()
   ) {
     let path = path.absolutePath
     self.path = path.description
+    var rotatedFiles: RotatedFiles<Element>?
+    if case .keep(let last) = rotation { rotatedFiles = RotatedFiles(last: last) }
     reader = PolledFile(
       path: path, system: system, timing: timing,
       format: JSONLinesFormat(
-        files: system.files,
-        reader: JSONLinesReader(path: path, key: key, decoding: decoding, isStrict: isStrict))
+        files: system.files, timing: timing,
+        reader: JSONLinesReader(path: path, key: key, decoding: decoding, isStrict: isStrict),
+        rotatedFiles: rotatedFiles)
     ).dataSource(of: JSONLinesDataSource.self)
   }
 
@@ -104,14 +123,15 @@ extension JSONLinesDataSource where Element: Decodable {
   ///     may be missing.
   ///   - isStrict: A Boolean value that indicates whether the status becomes `failed` at the first
   ///     malformed line. Otherwise, the source skips malformed lines and reports them by a diagnostic.
+  ///   - rotation: What becomes of the lines when another file takes the path, or the file is truncated.
   ///   - configure: A closure that configures a decoder. Several decoders work at the same time,
   ///     and the closure is called for each.
   public convenience init(
-    path: String, isStrict: Bool = false,
+    path: String, isStrict: Bool = false, rotation: Rotation = .replace,
     configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
   ) {
     self.init(
-      path: ByteString(path), key: nil, isStrict: isStrict,
+      path: ByteString(path), key: nil, isStrict: isStrict, rotation: rotation,
       decoding: ElementDecoding(configuring: configure))
   }
 }
@@ -126,20 +146,30 @@ extension JSONLinesDataSource where Element == JSONElement {
   ///     identifies it.
   ///   - isStrict: A Boolean value that indicates whether the status becomes `failed` at the first
   ///     malformed line. Otherwise, the source skips malformed lines and reports them by a diagnostic.
-  public convenience init(path: String, key: String? = nil, isStrict: Bool = false) {
-    self.init(path: ByteString(path), key: key, isStrict: isStrict)
+  ///   - rotation: What becomes of the lines when another file takes the path, or the file is truncated.
+  public convenience init(
+    path: String, key: String? = nil, isStrict: Bool = false, rotation: Rotation = .replace
+  ) {
+    self.init(path: ByteString(path), key: key, isStrict: isStrict, rotation: rotation)
   }
 
   /// Creates a source of the JSON elements themselves. The path need not be UTF-8.
-  package convenience init(path: ByteString, key: String?, isStrict: Bool) {
-    self.init(path: path, key: key, isStrict: isStrict, decoding: ElementDecoding(each: { $0 }))
+  package convenience init(
+    path: ByteString, key: String?, isStrict: Bool, rotation: Rotation = .replace
+  ) {
+    self.init(
+      path: path, key: key, isStrict: isStrict, rotation: rotation,
+      decoding: ElementDecoding(each: { $0 }))
   }
 }
 
 /// A file of JSON Lines.
 private struct JSONLinesFormat<Element: Differentiable & Sendable>: FileFormat {
   let files: FileAccess
+  let timing: FileTiming
   let reader: JSONLinesReader<Element>
+  /// The files of the log, if the lines of old ones stay.
+  var rotatedFiles: RotatedFiles<Element>?
   /// The end of the loaded contents, or `nil` if they may be the contents of another file.
   var cursor: LineCursor?
   /// The malformed line of a strict source. It stays malformed until the file is replaced or rewritten.
@@ -151,24 +181,36 @@ private struct JSONLinesFormat<Element: Differentiable & Sendable>: FileFormat {
   var lastState: FileState?
 
   var diagnostics: [SourceStatus.Diagnostic] {
-    [skippedLines.diagnostic(path: reader.path.description), openLineDiagnostic].compactMap(\.self)
+    let path = reader.path.description
+    return [
+      skippedLines.diagnostic(path: path), skippedLines.zeroDiagnostic(path: path),
+      openLineDiagnostic,
+    ].compactMap(\.self)
   }
 
-  func hasGrown(_ change: FileChange) -> Bool {
-    guard change.last.kind == .modified, !change.isReplaced, let cursor,
+  static var hasParts: Bool { true }
+
+  var pause: Duration? { rotatedFiles?.pause }
+
+  func isReadAtOnce(_ change: FileChange) -> Bool {
+    if change.isReplaced || rotatedFiles != nil { return true }
+    guard change.last.kind == .modified, let cursor,
       let stamp = change.last.state.stamp
     else { return false }
     return stamp.identity == cursor.stamp.identity && stamp.size > cursor.stamp.size
   }
 
   mutating func read(
-    _ change: FileChange?, after _: LiveCollection<Element>, isGraceOver: Bool
+    _ change: FileChange?, after _: LiveCollection<Element>, waited: Duration
   ) throws(ReadFailure) -> (SourceWriter<Element>.Contents, isComplete: Bool)? {
+    if let contents = try rotatedFiles?.read(in: files, by: reader) {
+      skippedLines = rotatedFiles?.skippedLines ?? skippedLines
+      return (contents, isComplete: true)
+    }
     lastState = change?.last.state ?? lastState
     if change?.isReplaced == true { (cursor, malformedLine) = (nil, nil) }
     for _ in 0..<FileDifference.maximumAttempts {
-      let result = try readOnce(
-        isBeingWritten: change?.isBeingWritten ?? false, isGraceOver: isGraceOver)
+      let result = try readOnce(isBeingWritten: change?.isBeingWritten ?? false, waited: waited)
       switch result {
       case .lines(let contents, let isComplete): return (contents, isComplete)
       case .incomplete: return nil
@@ -187,8 +229,10 @@ private struct JSONLinesFormat<Element: Differentiable & Sendable>: FileFormat {
   }
 
   private mutating func readOnce(
-    isBeingWritten: Bool, isGraceOver: Bool
+    isBeingWritten: Bool, waited: Duration
   ) throws(ReadFailure) -> Result {
+    let isGraceOver = waited >= timing.grace
+    let isWriterIgnored = isBeingWritten && waited >= timing.writing
     let file = try files.open(reader.path).mapError(ReadFailure.init).get()
     let stamp = try file.stamp().mapError(ReadFailure.init).get()
     if let malformedLine, try reader.margins(at: malformedLine.end, in: file, stamp) != nil {
@@ -199,8 +243,10 @@ private struct JSONLinesFormat<Element: Differentiable & Sendable>: FileFormat {
     if let cursor, let same = try reader.margins(at: cursor, in: file, stamp) {
       (start, margins) = (cursor, same)
     }
-    // While a writer rewrites the file, wait until the writer closes it or pauses.
-    if start == nil, isBeingWritten || hasChangedSinceLastEvent(stamp), !isGraceOver {
+    // While a writer rewrites the file, wait until the writer closes it, but not for long.
+    if start == nil, isBeingWritten || hasChangedSinceLastEvent(stamp), !isGraceOver,
+      !isWriterIgnored
+    {
       return .incomplete
     }
     var lines = try reader.read(file, from: start, margins: margins, stamp: stamp)
@@ -211,9 +257,9 @@ private struct JSONLinesFormat<Element: Differentiable & Sendable>: FileFormat {
     guard try reader.isSettled(file, since: stamp, lines.cursor) else { return .unstable }
     malformedLine = nil
     let isComplete = takeOpenLine(of: &lines, after: start, isGraceOver: isGraceOver)
-    if start == nil, !isComplete { return .incomplete }
+    if start == nil, !isComplete, !isWriterIgnored { return .incomplete }
     (cursor, skippedLines) = (lines.cursor, lines.cursor.skipped)
-    if start == nil { return .lines(.whole(lines.elements), isComplete: true) }
+    if start == nil { return .lines(.whole(lines.elements), isComplete: isComplete) }
     return .lines(
       .appended(lines.elements, replacingLast: lines.replacesLast), isComplete: isComplete)
   }

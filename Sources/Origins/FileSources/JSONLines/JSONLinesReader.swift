@@ -2,21 +2,33 @@ import FileWatching
 package import ObservableCollections
 import SwappablePrimitives
 
-/// The lines of a file that cannot be read and have no element.
+/// The parts of a file that have no element: lines that cannot be read, and zeros before lines.
 package struct SkippedLines: Sendable {
   package var count = 0
-  /// The error of the last one.
+  /// The error of the last line.
   package var latest: JSONElement.ParsingError?
+  /// The number of zero bytes before lines.
+  var zeros = 0
 
-  package init(count: Int = 0, latest: JSONElement.ParsingError? = nil) {
-    self.count = count
-    self.latest = latest
+  package init(count: Int = 0, latest: JSONElement.ParsingError? = nil, zeros: Int = 0) {
+    (self.count, self.latest, self.zeros) = (count, latest, zeros)
   }
 
   /// Adds the lines that follow.
   mutating func append(_ next: SkippedLines) {
     count += next.count
     latest = next.latest ?? latest
+    zeros += next.zeros
+  }
+
+  /// Returns a diagnostic with the number of zero bytes, or `nil` if there are none.
+  func zeroDiagnostic(path: String) -> SourceStatus.Diagnostic? {
+    guard zeros > 0 else { return nil }
+    return SourceStatus.Diagnostic(
+      code: "nul-bytes",
+      message:
+        "\(zeros) NUL bytes before lines of \(path) are skipped. Usually, the file was truncated while "
+        + "its writer went on at its old place; let the writer append (O_APPEND).")
   }
 
   /// Returns a diagnostic with the number of the lines and the latest error, or `nil` if there are none.
@@ -106,8 +118,17 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
       let count = Int(min(Int64(size), stamp.size - Int64(margins.position)))
       let bytes = try file.bytes(from: margins.position, count: count).mapError(ReadFailure.init)
         .get()
-      if margins.position == 0, JSONDocument.isUTF16(bytes) {
+      if margins.position == 0, isUTF16(bytes) {
         throw failure(.encoding, "the text is UTF-16 or UTF-32; save it as UTF-8", line: 1)
+      }
+      if bytes.first == 0 {
+        // At the end of the file, zeros may be space that its writer has reserved.
+        guard let end = try endOfZeros(in: file, from: margins.position, to: stamp.size) else {
+          break
+        }
+        skipped.zeros += end - margins.position
+        margins = try FileMargins(of: file, upTo: end)
+        continue
       }
       guard let newline = bytes.lastIndex(of: 0x0A) else {
         if margins.position + count == stamp.size || bytes.count < count {
@@ -138,6 +159,27 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
       }
     }
     return JSONLines(elements: elements, cursor: cursor(), openLine: openLine)
+  }
+
+  /// Returns a Boolean value that indicates whether a text is UTF-16 or UTF-32, and not lines after zeros.
+  private func isUTF16(_ bytes: [UInt8]) -> Bool {
+    guard JSONDocument.isUTF16(bytes) else { return false }
+    return bytes.first != 0 || bytes.drop { $0 == 0 }.prefix(8).contains(0)
+  }
+
+  /// Returns the offset of the first byte that is not zero, or `nil` if all bytes are.
+  private func endOfZeros(
+    in file: OpenedFile, from start: Int, to size: Int64
+  ) throws(ReadFailure) -> Int? {
+    var position = file.endOfHole(start)
+    while position < size {
+      let count = Int(min(Int64(Self.partSize), size - Int64(position)))
+      let bytes = try file.bytes(from: position, count: count).mapError(ReadFailure.init).get()
+      if let end = bytes.firstIndex(where: { $0 != 0 }) { return position + end }
+      if bytes.count < count { return nil }
+      position = file.endOfHole(position + count)
+    }
+    return nil
   }
 
   private func failure(
@@ -177,7 +219,9 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
     if isStrict, let error = undecodable ?? batch.error { throw error }
     let latest = [undecodable, batch.error].compactMap(\.self).max { $0.line < $1.line }
     let count = decoded.failures.count + batch.malformedCount
-    return (decoded.elements, SkippedLines(count: count, latest: latest?.error))
+    return (
+      decoded.elements, SkippedLines(count: count, latest: latest?.error, zeros: batch.zeroCount)
+    )
   }
 }
 

@@ -10,6 +10,8 @@ struct FileTiming: Sendable, Hashable {
   var quiet = Duration.milliseconds(20)
   /// The time for which a file may be missing, empty or malformed before the status shows it.
   var grace = Duration.milliseconds(250)
+  /// The time for which a writer may go on with a new or rewritten file before its complete parts are shown.
+  var writing = Duration.milliseconds(100)
   /// The pause before a read that the system refused is repeated.
   var retry = Duration.seconds(1)
 }
@@ -50,26 +52,33 @@ protocol FileFormat<Element>: Sendable {
   /// Diagnostics of the format, which become part of the status.
   var diagnostics: [SourceStatus.Diagnostic] { get }
 
-  /// Returns a Boolean value that indicates whether the file has only grown, so it is read at once. Complete parts count,
-  /// even if more follow.
-  func hasGrown(_ change: FileChange) -> Bool
+  /// A Boolean value that indicates whether complete parts of the file count, also if a writer goes on without a pause.
+  static var hasParts: Bool { get }
+
+  /// The pause before the next read, if the last one leads to another without a change.
+  var pause: Duration? { get }
+
+  /// Returns a Boolean value that indicates whether the file is read at once, although its writer may continue.
+  func isReadAtOnce(_ change: FileChange) -> Bool
 
   /// Reads the file.
   ///
   /// - Parameters:
   ///   - change: The changes since the last read that had contents.
   ///   - collection: The list that the source shows.
-  ///   - isGraceOver: A Boolean value that indicates whether the contents have been incomplete for the grace period.
-  /// - Returns: The contents, and whether they are complete, or `nil` if a writer continues, so nothing counts before the
-  ///   grace period is over.
+  ///   - waited: The time for which the contents have been incomplete.
+  /// - Returns: The contents, and whether they are complete, or `nil` if nothing counts before the grace period is over, or
+  ///   the time of a writer.
   mutating func read(
-    _ change: FileChange?, after collection: LiveCollection<Element>, isGraceOver: Bool
+    _ change: FileChange?, after collection: LiveCollection<Element>, waited: Duration
   ) throws(ReadFailure) -> (SourceWriter<Element>.Contents, isComplete: Bool)?
 }
 
 extension FileFormat {
   var diagnostics: [SourceStatus.Diagnostic] { [] }
-  func hasGrown(_: FileChange) -> Bool { false }
+  static var hasParts: Bool { false }
+  var pause: Duration? { nil }
+  func isReadAtOnce(_: FileChange) -> Bool { false }
 }
 
 /// A file that is watched, and read when it changes.
@@ -108,7 +117,11 @@ struct PolledFile<Format: FileFormat>: PolledSource {
     switch unread.last.kind {
     case .written, .replaced, .removed, .touched, .check: .now
     case .modified, .created:
-      memory.format.hasGrown(unread) ? .now : .whenQuiet(for: timing.quiet)
+      if memory.format.isReadAtOnce(unread) {
+        .now
+      } else {
+        Format.hasParts ? .after(timing.quiet) : .whenQuiet(for: timing.quiet)
+      }
     }
   }
 
@@ -117,21 +130,26 @@ struct PolledFile<Format: FileFormat>: PolledSource {
   ) async -> ReadResult {
     var result: ReadResult
     let polling = memory.watch.diagnostic
+    var isBeingWritten = attempt.change?.isBeingWritten ?? false
     do throws(ReadFailure) {
       let read = try memory.format.read(
-        attempt.change, after: attempt.collection, isGraceOver: attempt.waited >= timing.grace)
+        attempt.change, after: attempt.collection, waited: attempt.waited)
       if let (contents, isComplete) = read {
-        result = ReadResult(.contents(contents, completeAfter: isComplete ? nil : timing.grace))
+        result = ReadResult(
+          .contents(contents, completeAfter: isComplete ? nil : timing.grace),
+          again: memory.format.pause)
       } else {
-        result = .nothing(for: timing.grace)
+        result = .nothing(for: isBeingWritten ? timing.writing : timing.grace)
+        // It may go on without end.
+        isBeingWritten = false
       }
     } catch {
       let isShownNow = attempt.isFirst && !error.isTransient
       result = .failure(
         error.state, shownAfter: isShownNow ? .zero : timing.grace,
-        again: error.needsRetry ? timing.retry : nil)
+        again: error.needsRetry ? timing.retry : memory.format.pause)
     }
-    result.isBeingWritten = attempt.change?.isBeingWritten ?? false
+    result.isBeingWritten = isBeingWritten
     result.mode =
       polling.map { ("polling", $0) } ?? ("notified", "The system reports each change of the file.")
     result.diagnostics =

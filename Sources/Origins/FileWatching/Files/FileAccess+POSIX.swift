@@ -25,6 +25,8 @@ package struct OpenedFile: Sendable {
   /// the file ends there.
   package var read:
     @Sendable (_ offset: Int, _ buffer: UnsafeMutableRawBufferPointer) -> Result<Int, FileError>
+  /// Returns the offset itself, or the end of the hole in which it is. A hole reads as zeros, and takes no space on disk.
+  package var endOfHole: @Sendable (_ offset: Int) -> Int = { $0 }
 
   package init(
     path: ByteString,
@@ -138,11 +140,16 @@ extension FileAccess {
               reason: "the system makes its contents when they are read, and reports no size; "
                 + "copy it to a regular file"))
         }
-        return .success(
-          OpenedFile(
-            path: path,
-            stamp: { stampOfDescriptor(descriptor.number, path: path) },
-            read: { fill($1, from: descriptor.number, at: $0, path: path) }))
+        var file = OpenedFile(
+          path: path,
+          stamp: { stampOfDescriptor(descriptor.number, path: path) },
+          read: { fill($1, from: descriptor.number, at: $0, path: path) })
+        file.endOfHole = { offset in
+          let end = lseek(descriptor.number, off_t(offset), seekData)
+          // The rest of the file may be a hole.
+          return end >= 0 ? Int(end) : errno == ENXIO ? .max : offset
+        }
+        return .success(file)
       case .directory:
         return .failure(
           FileError(
@@ -185,6 +192,15 @@ extension FileAccess {
   }
 }
 
+/// `SEEK_DATA`, which is not imported.
+private var seekData: Int32 {
+  #if canImport(Darwin)
+    4
+  #else
+    3
+  #endif
+}
+
 // A function of the file, because in `FileAccess` the property `open` hides the system's function.
 private func openForReading(_ path: ByteString) -> Int32 {
   // Without `O_NONBLOCK`, opening a pipe that has no writer would never return.
@@ -205,6 +221,8 @@ package struct FileStamp: Sendable, Hashable {
   package var modified: Int64
   /// The time of the last change of contents or attributes, in nanoseconds since 1970.
   package var changed: Int64
+  /// A Boolean value that indicates whether no path leads to the file any more.
+  package var isUnlinked = false
 
   package init(
     identity: FileIdentity, kind: Kind = .regular, size: Int64, modified: Int64, changed: Int64
@@ -246,6 +264,7 @@ extension FileStamp {
       size: Int64(status.st_size),
       modified: Self.nanoseconds(status.modified),
       changed: Self.nanoseconds(status.changed))
+    isUnlinked = status.st_nlink == 0
   }
 
   private static func nanoseconds(_ time: timespec) -> Int64 {
