@@ -132,6 +132,12 @@ import Testing
     #expect(schedule.state == .planned(Self.plan(2 * longest - 10)))
   }
 
+  @Test func `a thread that comes late with its time delays nothing`() {
+    var schedule = ReadSchedule(in: .running(since: Self.time(0), next: nil))
+    #expect(schedule.handle(.request(.now), at: Self.time(1_000)) == .none)
+    #expect(schedule.handle(.finished(again: nil), at: Self.time(1)) == .schedule(after: .zero))
+  }
+
   @Test func `the end of a pause is not requested`() {
     for (state, isRequested) in [
       (State.idle, false), (.planned(Self.plan(1)), true),

@@ -76,6 +76,8 @@ package struct ReadSchedule: Sendable {
 
   package private(set) var state: State
   private var restUntil: Instant
+  /// The latest time of an input. A thread reads the clock before it waits for its turn.
+  private var latest = Instant(offset: .zero)
   private let longestRest: Duration
 
   package init(
@@ -95,7 +97,9 @@ package struct ReadSchedule: Sendable {
   }
 
   /// Moves to the next state, and returns the action to perform.
-  package mutating func handle(_ input: Input, at now: Instant) -> Action {
+  package mutating func handle(_ input: Input, at time: Instant) -> Action {
+    latest = max(latest, time)
+    let now = latest
     switch (state, input) {
     case (.idle, .request(let request)):
       return schedule(plan(request, at: now), at: now)
