@@ -305,6 +305,9 @@ private final class HeldTransform: Sendable {
     try await transform.waitForStarts([1, 2, 3, 4, 5])
     transform.finishAll()
     await waitForStall(nil)
+    // The results come one by one.
+    try await wait(for: "all results") { list.count == 4 }
+    await list.flush()
     try events.check(against: list)
   }
 
