@@ -30,6 +30,7 @@ import Testing
     init(_ scenario: Scenario) { self.scenario = scenario }
 
     func start(_ report: @escaping @Sendable (Set<Int>) -> Void) -> Memory {
+      scenario.expect(self.report == nil, "the source starts twice")
       self.report = report
       let token = Token()
       self.token = token

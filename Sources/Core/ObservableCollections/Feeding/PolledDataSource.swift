@@ -142,7 +142,8 @@ private final class PolledReader<Source: PolledSource>: Sendable {
   // MARK: - A read
 
   private func read() async -> Duration? {
-    var reading = begin()
+    // A release may come just before the read, and the memory with it.
+    guard var reading = begin() else { return nil }
     // It is not copied, so a large memory is changed in place.
     var memory = reading.memory.take() ?? source.start { [weak self] in self?.report($0) }
     let result: Result
@@ -156,9 +157,10 @@ private final class PolledReader<Source: PolledSource>: Sendable {
     return finish(reading, result, memory)
   }
 
-  private func begin() -> Reading {
+  private func begin() -> Reading? {
     let now = loop.clock.now
     return state.withLock { state in
+      if state.hasEnded { return nil }
       let (refreshes, missed) = (state.refreshes, state.missed.take())
       state.refreshes = []
       return Reading(
