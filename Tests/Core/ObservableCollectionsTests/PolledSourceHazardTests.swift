@@ -98,7 +98,8 @@ import Testing
     let source = PolledDataSource(reads, clock: clock)
     let isDone = Shared(false)
     let observation = source.observe { event in
-      guard case .change = event, !isDone.exchange(true) else { return }
+      // The read may be over before the list is observed.
+      guard !event.snapshot.isEmpty, !isDone.exchange(true) else { return }
       reads.change(false)
       reads.change(true)
     }
