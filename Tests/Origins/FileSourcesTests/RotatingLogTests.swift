@@ -193,6 +193,41 @@ import Testing
     observation.dispose()
   }
 
+  @Test func `at first, only the last lines are decoded`() async throws {
+    // More than one part of the file.
+    let count = 600_000
+    try directory.write((1...count).map { "\($0)\n" }.joined(), to: "app.jsonl")
+    let decoded = Locked(0)
+    let source = JSONLinesDataSource<JSONElement>(path: path, rotation: .keep(last: 3)) { element in
+      decoded.withLock { $0 += 1 }
+      return element
+    }
+    let observation = source.observe { _ in }
+    try await source.loaded()
+    #expect(numbers(source) == [count - 2, count - 1, count])
+    #expect(decoded.withLock { $0 } == 3)
+    // The messages have the numbers of the lines in the file.
+    try OpenFile(path, O_WRONLY | O_APPEND).write("{\n")
+    try await wait(for: "the remark") {
+      source.status.diagnostics.contains { $0.message.contains("line \(count + 1)") }
+    }
+    observation.dispose()
+  }
+
+  @Test func `a file that comes back to the path is not repeated`() async throws {
+    let source = keeping(10)
+    try directory.write("1\n2\n", to: "app.jsonl")
+    let observation = source.observe { _ in }
+    try await waitForNumbers([1, 2], in: source)
+    try directory.move("app.jsonl", to: "app.jsonl.1")
+    try directory.write("3\n", to: "app.jsonl")
+    try await waitForNumbers([1, 2, 3], in: source)
+    try directory.move("app.jsonl.1", to: "app.jsonl")
+    try OpenFile(path, O_WRONLY | O_APPEND).write("4\n")
+    try await waitForNumbers([1, 2, 3, 4], in: source)
+    observation.dispose()
+  }
+
   @Test func `no line is lost or repeated while a log rotates again and again`() async throws {
     let program = Program(try open(path))
     let writer = Worker { program.run() }

@@ -161,6 +161,39 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
     return JSONLines(elements: elements, cursor: cursor(), openLine: openLine)
   }
 
+  /// Returns a cursor before the last lines of a file, or `nil` if the file is read from its start.
+  func cursor(
+    before count: Int, in file: OpenedFile, _ stamp: FileStamp
+  ) throws(ReadFailure) -> LineCursor? {
+    var (position, lines) = (Int(stamp.size), -1)
+    while position > 0, lines < count {
+      let start = max(0, position - Self.partSize)
+      let bytes = try file.bytes(from: start, count: position - start)
+        .mapError(ReadFailure.init).get()
+      var end = bytes.count
+      while lines < count, let newline = bytes[..<end].lastIndex(of: 0x0A) {
+        lines += 1
+        end = newline
+      }
+      // It may be a hole, which only a read from the start skips.
+      if end == bytes.count { return nil }
+      position = lines < count ? start : start + end + 1
+    }
+    guard position > 0 else { return nil }
+    // The messages have the numbers of the lines.
+    var (lineCount, offset) = (0, 0)
+    while offset < position {
+      let bytes = try file.bytes(from: offset, count: min(Self.partSize, position - offset))
+        .mapError(ReadFailure.init).get()
+      if bytes.isEmpty { return nil }
+      lineCount += bytes.count { $0 == 0x0A }
+      offset = file.endOfHole(offset + bytes.count)
+    }
+    return LineCursor(
+      stamp: stamp, position: position, lineCount: lineCount, skipped: SkippedLines(),
+      fingerprint: try FileMargins(of: file, upTo: position).fingerprint)
+  }
+
   /// Returns a Boolean value that indicates whether a text is UTF-16 or UTF-32, and not lines after zeros.
   private func isUTF16(_ bytes: [UInt8]) -> Bool {
     guard JSONDocument.isUTF16(bytes) else { return false }

@@ -22,6 +22,8 @@ struct RotatedFiles<Element: Differentiable & Sendable>: Sendable {
 
   /// The time without new lines after which an old file is closed.
   private static var patience: Duration { .seconds(60) }
+  /// The number of old files that are known when they come back to the path.
+  private static var memory: Int { 16 }
   /// The pause between two reads of old files, which nothing watches.
   private static var interval: Duration { .milliseconds(250) }
 
@@ -58,7 +60,14 @@ struct RotatedFiles<Element: Differentiable & Sendable>: Sendable {
     var added: [[Element]] = []
     var number = 0
     while number < new.entries.count {
-      added.append(try new.readEntry(number, by: reader))
+      do throws(ReadFailure) {
+        added.append(try new.readEntry(number, by: reader))
+      } catch {
+        // An old file that cannot be read must not hide the new one.
+        guard number < new.entries.count - 1 else { throw error }
+        added.append([])
+        new.closeIfQuiet(number)
+      }
       number += 1
     }
     if let failure, added.allSatisfy(\.isEmpty) {
@@ -87,14 +96,22 @@ struct RotatedFiles<Element: Differentiable & Sendable>: Sendable {
       entries[entries.count - 1] = current
     } else {
       var new = Entry(file: file, identity: stamp.identity)
-      // A file may come back to the path.
-      if let number = entries.firstIndex(where: { $0.file != nil && $0.identity == stamp.identity })
-      {
-        new.cursor = entries[number].cursor
-        entries[number].file = nil
+      // A file may come back to the path. Another file may have got its inode meanwhile.
+      for number in entries.indices.reversed() where entries[number].identity == stamp.identity {
+        guard let cursor = entries[number].cursor, stamp.size >= cursor.position,
+          try FileMargins(of: file, upTo: cursor.position).fingerprint == cursor.fingerprint
+        else { continue }
+        new.cursor = cursor
+        (entries[number].file, entries[number].cursor) = (nil, nil)
+        break
       }
       entries.append(new)
     }
+  }
+
+  /// Closes an old file that has had no new line for a while.
+  private mutating func closeIfQuiet(_ number: Int) {
+    if entries[number].growth.duration(to: .now) > Self.patience { entries[number].file = nil }
   }
 
   /// Returns the new elements of a file, and closes it if it has no more.
@@ -104,6 +121,9 @@ struct RotatedFiles<Element: Differentiable & Sendable>: Sendable {
     guard let file = entries[number].file else { return [] }
     let stamp = try file.stamp().mapError(ReadFailure.init).get()
     var margins = FileMargins()
+    if entries.count == 1, entries[0].cursor == nil {
+      entries[0].cursor = try reader.cursor(before: last, in: file, stamp)
+    }
     if let cursor = entries[number].cursor {
       margins = try FileMargins(of: file, upTo: cursor.position)
       if stamp.size < cursor.position || margins.fingerprint != cursor.fingerprint {
@@ -158,12 +178,12 @@ struct RotatedFiles<Element: Differentiable & Sendable>: Sendable {
       Changeset(deletions: deletions, insertions: insertions), inserted: inserted, updated: [])
   }
 
-  /// Merges files next to each other that are closed, so their number does not grow.
+  /// Merges old files next to each other that are closed, so their number does not grow.
   private mutating func forgetClosedFiles() {
     var kept: [Entry] = []
     for (number, entry) in entries.enumerated() {
-      let isCurrent = number == entries.count - 1
-      if entry.file == nil, !isCurrent, let before = kept.last, before.file == nil {
+      let isOld = number < entries.count - Self.memory
+      if entry.file == nil, isOld, let before = kept.last, before.file == nil {
         kept[kept.count - 1].count += entry.count
       } else {
         kept.append(entry)
