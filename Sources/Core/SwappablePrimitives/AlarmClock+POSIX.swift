@@ -64,11 +64,16 @@ package final class AlarmClock: @unchecked Sendable {
 
   /// Calls a closure once, after a delay.
   ///
-  /// - Parameter queue: The queue of the call. Without it, the closure delays all calls of the process, so it must not block.
+  /// - Parameters:
+  ///   - delay: The delay.
+  ///   - isRegular: A Boolean value that indicates whether the call is one of many that nobody waits for. It may come half
+  ///     a second later, together with others.
+  ///   - queue: The queue of the call. Without it, the closure delays all calls of the process, so it must not block.
   package func call(
-    after delay: Duration, on queue: DispatchQueue? = nil, _ body: @escaping @Sendable () -> Void
+    after delay: Duration, isRegular: Bool = false, on queue: DispatchQueue? = nil,
+    _ body: @escaping @Sendable () -> Void
   ) -> ScheduledTimer {
-    let time = time(after: delay)
+    let time = time(after: delay, isRegular: isRegular)
     let number = withLock {
       lastCall += 1
       let index = index(of: time)
@@ -152,13 +157,14 @@ package final class AlarmClock: @unchecked Sendable {
   private func index(of time: UInt64) -> Int { moments.partitioningIndex { $0.time >= time } }
 
   /// Returns the microsecond in which a wait ends.
-  private func time(after delay: Duration) -> UInt64 {
+  private func time(after delay: Duration, isRegular: Bool) -> UInt64 {
     // A wait lasts for a hundred years at most.
     let delay = min(max(delay, .zero), .seconds(1 << 32))
     let wait = Self.microseconds(delay + .nanoseconds(999))
     let time = now + 1 + wait
     // Round up to a power of two, so waits of different lengths end together.
-    let step: UInt64 = wait < 64 ? 1 : 1 << (UInt64(wait.leadingZeroBitCount ^ 63) - 4)
+    var step: UInt64 = wait < 64 ? 1 : 1 << (UInt64(wait.leadingZeroBitCount ^ 63) - 4)
+    if isRegular, wait >= 1 << 19 { step = 1 << 19 }
     return (time + step - 1) & ~(step - 1)
   }
 

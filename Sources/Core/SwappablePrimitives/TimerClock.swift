@@ -87,6 +87,11 @@ package struct AnyClock: TimerClock {
   /// The continuous clock of the system. One timer of the process makes all its calls.
   package static let continuous = AnyClock { AlarmClock.shared.call(after: $0, $1) }
 
+  /// The continuous clock of the system, for regular checks of many things. A call may come half a second late.
+  package static let regular = AnyClock {
+    AlarmClock.shared.call(after: $0, isRegular: true, $1)
+  }
+
   package let minimumResolution: Duration
   private let elapsed: @Sendable () -> Duration
   private let sleepUntil:

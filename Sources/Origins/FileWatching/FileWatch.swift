@@ -10,7 +10,7 @@ package import SwappablePrimitives
 /// merged into one event.
 package final class FileWatch: Sendable {
   package struct Intervals: Sendable, Hashable {
-    /// The interval of checks if the system notifies of changes. It does not notify of all changes.
+    /// The shortest interval of checks if the system notifies of changes. It does not notify of all changes.
     var safety: Duration
     /// The interval of checks if the system does not notify of changes.
     var polling: Duration
@@ -28,12 +28,12 @@ package final class FileWatch: Sendable {
   /// - Parameters:
   ///   - path: The path: absolute, or relative to the current working directory.
   ///   - queue: A serial queue on which `onEvent` is called, or `nil` for a queue of its own.
-  ///   - intervals: The intervals of checks that need no notification.
+  ///   - intervals: The intervals of checks that need no notification, or `nil` if only ``check()`` checks.
   ///   - system: The source of files, time and notifications.
   ///   - onEvent: A closure that is called for each event, one after the other, without any lock.
   ///     It may cancel or release the watch.
   package init(
-    path: ByteString, queue: DispatchQueue? = nil, intervals: Intervals = Intervals(),
+    path: ByteString, queue: DispatchQueue? = nil, intervals: Intervals? = Intervals(),
     system: WatchSystem = .live, onEvent: @escaping @Sendable (FileEvent) -> Void
   ) {
     core = FileWatchCore(
@@ -50,6 +50,12 @@ package final class FileWatch: Sendable {
 
   /// The reason for polling and its interval, or `nil` if the system notifies of changes.
   package var diagnostic: String? { core.diagnostic }
+
+  /// The number of times that the path has led through other directories than before.
+  package var turns: Int { core.turns }
+
+  /// Looks for a change now. If there is one, it is reported before the method returns.
+  package func check() { core.check() }
 
   /// Ends the watch. No call of the closure begins afterwards, but a call that another thread has
   /// begun may still finish.
@@ -91,6 +97,9 @@ package struct FileEvent: Sendable, Hashable {
 
   package var kind: Kind
   package var state: FileState
+  /// A Boolean value that indicates whether the path leads through other directories than before, so other files may have
+  /// changed by the same cause.
+  package var isElsewhere = false
 }
 
 /// The implementation of a watch.
@@ -110,11 +119,19 @@ private final class FileWatchCore: Sendable {
     var isScheduled = true
     var resolution: PathResolution
     var tokens: [WatchSystem.Token] = []
-    var diagnostic: String?
+    /// The reason for polling, or `nil` if the system notifies of changes.
+    var polling: String?
     /// The timer of the next regular check.
     var timer: ScheduledTimer?
     /// The number of regular checks that were scheduled.
     var ticks = 0
+    /// The pace of the regular checks while the system notifies of changes.
+    var pace: CheckPace
+    /// The number of times that the path has led through other directories than before.
+    var turns = 0
+
+    /// A Boolean value that indicates whether the system is expected to notify of changes.
+    var isNotified: Bool { polling == nil }
     /// The schedule for reading the file again after a change that was found without a notification,
     /// or `nil` if no such change is recent.
     var recheck: RecheckBackoff?
@@ -130,12 +147,12 @@ private final class FileWatchCore: Sendable {
 
   private let path: ByteString
   private let queue: DispatchQueue
-  private let intervals: FileWatch.Intervals
+  private let intervals: FileWatch.Intervals?
   private let system: WatchSystem
   private let state: Locked<State>
 
   init(
-    path: ByteString, queue: DispatchQueue, intervals: FileWatch.Intervals, system: WatchSystem,
+    path: ByteString, queue: DispatchQueue, intervals: FileWatch.Intervals?, system: WatchSystem,
     handler: @escaping @Sendable (FileEvent) -> Void
   ) {
     self.path = path
@@ -145,18 +162,30 @@ private final class FileWatchCore: Sendable {
     state = Locked(
       State(
         handler: handler,
-        resolution: PathResolution(absolutePath: path, in: system.files)))
+        resolution: PathResolution(absolutePath: path, in: system.files),
+        pace: CheckPace(shortest: intervals?.safety ?? .zero, at: system.now())))
   }
 
   var fileState: FileState { state.withLock { $0.resolution.state } }
-  var diagnostic: String? { state.withLock { $0.diagnostic } }
+  var diagnostic: String? {
+    let (polling, isSilent) = state.withLock { ($0.polling, $0.pace.isSilent) }
+    return polling ?? (isSilent ? explanation("its file system reports no changes") : nil)
+  }
+  var turns: Int { state.withLock { $0.turns } }
+
+  func check() {
+    queue.sync {
+      state.withLock { $0.pending.formUnion(.poll) }
+      deliver()
+    }
+  }
 
   /// Registers the watches. Call this method once, before any other method.
   func start() {
     let armed = arm(state.withLock { $0.resolution })
     let (stale, isDue) = state.withLock { state in
       state.resolution = armed.resolution
-      state.diagnostic = armed.diagnostic
+      state.polling = armed.diagnostic
       if armed.diagnostic != nil { state.recheck = RecheckBackoff() }
       // The registrations may have sent signals before they were stored.
       state.isScheduled = !state.pending.isEmpty
@@ -179,8 +208,10 @@ private final class FileWatchCore: Sendable {
   }
 
   private func receive(_ signal: FileSignal) {
+    let now = signal.isSubset(of: [.poll, .recheck]) ? nil : system.now()
     let isFirst = state.withLock { state in
       guard state.handler != nil else { return false }
+      if let now { state.pace.noteReport(at: now) }
       state.pending.formUnion(signal)
       defer { state.isScheduled = true }
       return !state.isScheduled
@@ -194,12 +225,18 @@ private final class FileWatchCore: Sendable {
   /// rarely find a change. Otherwise, each watch uses its own queue: its checks find more changes,
   /// and the file system of another machine may be slow.
   private func scheduleTick() {
-    let (interval, isNotified, number) = state.withLock { state in
+    guard let intervals else { return }
+    let now = system.now()
+    let (interval, isNotified, becameSilent, number) = state.withLock { state in
       state.ticks += 1
-      let isNotified = state.diagnostic == nil
-      return (isNotified ? intervals.safety : intervals.polling, isNotified, state.ticks)
+      let wasSilent = state.pace.isSilent
+      let interval = state.isNotified ? state.pace.next(at: now) : intervals.polling
+      return (interval, state.isNotified, state.pace.isSilent && !wasSilent, state.ticks)
     }
-    let timer = system.callLater(interval, isNotified ? Self.safetyQueue : queue) { [weak self] in
+    // A read shows the diagnostic.
+    if becameSilent { receive(.recheck) }
+    let later = isNotified ? system.checkLater : system.callLater
+    let timer = later(interval, isNotified ? Self.safetyQueue : queue) { [weak self] in
       guard let self, isLive else { return }
       let isRecheckDue = state.withLock { RecheckBackoff.isDue(after: interval, &$0.recheck) }
       if !isNotified {
@@ -208,6 +245,8 @@ private final class FileWatchCore: Sendable {
       } else if PathResolution(absolutePath: path, in: system.files)
         != state.withLock({ $0.resolution })
       {
+        let now = system.now()
+        state.withLock { $0.pace.noteFind(at: now) }
         receive(.poll)
       } else if isRecheckDue {
         receive(.recheck)
@@ -231,7 +270,7 @@ private final class FileWatchCore: Sendable {
   private func deliver() {
     let (signal, before, diagnostic) = state.withLock { state in
       defer { (state.pending, state.isScheduled) = ([], false) }
-      return (state.pending, state.resolution, state.diagnostic)
+      return (state.pending, state.resolution, state.polling)
     }
     if signal.isEmpty { return }
     if let target = before.target, signal.keepsPlaces,
@@ -251,21 +290,24 @@ private final class FileWatchCore: Sendable {
   }
 
   private func report(_ signal: FileSignal, before: PathResolution, after: Armed) {
+    let isElsewhere = !after.resolution.leadsThroughSameDirectories(as: before)
     let (handler, stale, isDiagnosticNew) = state.withLock { state in
-      let isDiagnosticNew = state.diagnostic != after.diagnostic
+      if isElsewhere { state.turns += 1 }
+      let isDiagnosticNew = state.polling != after.diagnostic
       let isNotified = after.diagnostic == nil && !signal.isSubset(of: [.poll, .recheck])
       if !isNotified, isDiagnosticNew || before.state != after.resolution.state {
         state.recheck = RecheckBackoff()
       }
       state.resolution = after.resolution
-      state.diagnostic = after.diagnostic
+      state.polling = after.diagnostic
       let stale = swapTokens(after.tokens, in: &state)
       return (state.handler, stale, isDiagnosticNew)
     }
     system.unwatch(stale)
     let kind = signal.eventKind(from: before.state, to: after.resolution.state)
     if let handler, let kind = kind ?? (isDiagnosticNew ? .check : nil) {
-      handler(FileEvent(kind: kind, state: after.resolution.state))
+      handler(
+        FileEvent(kind: kind, state: after.resolution.state, isElsewhere: isElsewhere))
     }
   }
 
@@ -322,7 +364,8 @@ private final class FileWatchCore: Sendable {
   }
 
   private func explanation(_ reason: String) -> String {
-    "Polls \(path) every \(intervals.polling), because changes are not reported: \(reason)."
+    let interval = intervals.map { " every \($0.polling)" } ?? ""
+    return "Polls \(path)\(interval), because changes are not reported: \(reason)."
   }
 
   private func remoteExplanation(_ resolution: PathResolution) -> String? {

@@ -26,7 +26,7 @@ import Testing
 
     func isReadAtOnce(_: FileChange) -> Bool { isReadAtOnce }
     func read(
-      _: FileChange?, after _: LiveCollection<Int>, waited _: Duration
+      _: FileChange?, after _: LiveCollection<Int>?, waited _: Duration
     ) throws(ReadFailure) -> (SourceWriter<Int>.Contents, isComplete: Bool)? { nil }
   }
 

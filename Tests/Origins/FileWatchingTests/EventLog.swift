@@ -8,7 +8,7 @@ final class EventLog: Sendable {
   private let stream: AsyncStream<FileEvent>
 
   init(
-    _ path: String, intervals: FileWatch.Intervals = EventLog.rarely, system: WatchSystem = .live
+    _ path: String, intervals: FileWatch.Intervals? = nil, system: WatchSystem = .live
   ) {
     let (stream, continuation) = AsyncStream.makeStream(of: FileEvent.self)
     self.stream = stream
@@ -16,9 +16,6 @@ final class EventLog: Sendable {
       continuation.yield($0)
     }
   }
-
-  /// Intervals that are so long that only notifications continue a test.
-  static let rarely = FileWatch.Intervals(safety: .seconds(3_600), polling: .seconds(3_600))
 
   /// Waits for the next event of some kinds, and skips all others.
   @discardableResult

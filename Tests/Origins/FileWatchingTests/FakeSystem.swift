@@ -16,6 +16,7 @@ final class FakeSystem: Sendable {
     var lastUser = 0
     var timers: [Int: Timer] = [:]
     var lastTimer = 0
+    var now = AnyClock.Instant(offset: .zero)
   }
 
   struct Timer: Sendable {
@@ -80,10 +81,25 @@ final class FakeSystem: Sendable {
   func fireTimers() -> [Duration] {
     let timers = state.withLock { state in
       defer { state.timers = [:] }
+      state.now = state.now.advanced(by: state.timers.values.map(\.delay).max() ?? .zero)
       return state.timers.sorted { $0.key < $1.key }.map(\.value)
     }
     for timer in timers { timer.queue.sync { timer.body() } }
     return timers.map(\.delay)
+  }
+
+  private func callLater(
+    _ delay: Duration, _ queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
+  ) -> ScheduledTimer {
+    let number = state.withLock { state in
+      state.lastTimer += 1
+      state.timers[state.lastTimer] = Timer(delay: delay, queue: queue, body: body)
+      return state.lastTimer
+    }
+    return ScheduledTimer {
+      let cancelled = self.state.withLock { $0.timers.removeValue(forKey: number) }
+      withExtendedLifetime(cancelled) {}
+    }
   }
 
   var system: WatchSystem {
@@ -97,17 +113,9 @@ final class FakeSystem: Sendable {
           self.state.withLock { $0.links[path] }.map { .success($0) } ?? .failure(.missing(path))
         },
         open: { .failure(.missing($0)) }),
-      callLater: { delay, queue, body in
-        let number = self.state.withLock { state in
-          state.lastTimer += 1
-          state.timers[state.lastTimer] = Timer(delay: delay, queue: queue, body: body)
-          return state.lastTimer
-        }
-        return ScheduledTimer {
-          let cancelled = self.state.withLock { $0.timers.removeValue(forKey: number) }
-          withExtendedLifetime(cancelled) {}
-        }
-      },
+      callLater: { self.callLater($0, $1, $2) },
+      checkLater: { self.callLater($0, $1, $2) },
+      now: { self.state.withLock { $0.now } },
       watch: { path, name, receiver in
         self.state.withLock { state in
           if let failure = state.denied { return .failure(failure) }

@@ -42,11 +42,12 @@ import Testing
   }
 
   @Test func `checks follow a hint in growing intervals, and then steadily`() {
-    var intervals = CheckIntervals(steady: .milliseconds(100))
-    #expect(intervals.next() == .milliseconds(100))
-    intervals.restart(isWAL: true)
+    let now = AnyClock.Instant(offset: .zero)
+    var intervals = CheckIntervals(pace: CheckPace(shortest: .milliseconds(100), at: now))
+    #expect(intervals.next(at: now) == .milliseconds(100))
+    intervals.restart(isWAL: true, at: now)
     #expect(intervals.isRestarted)
-    let pauses = (0..<9).map { _ in intervals.next() }
+    let pauses = (0..<9).map { _ in intervals.next(at: now) }
     var times: [Duration] = []
     for pause in pauses { times.append((times.last ?? .zero) + pause) }
     #expect(
@@ -56,8 +57,8 @@ import Testing
       ])
     #expect(pauses.suffix(2) == [.milliseconds(100), .milliseconds(100)])
     #expect(!intervals.isRestarted)
-    intervals.restart(isWAL: false)
-    #expect(intervals.next() == .milliseconds(7))
+    intervals.restart(isWAL: false, at: now)
+    #expect(intervals.next(at: now) == .milliseconds(7))
   }
 
   @Test(

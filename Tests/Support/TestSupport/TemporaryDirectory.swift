@@ -1,4 +1,5 @@
 package import Foundation
+import SwappablePrimitives
 
 /// A directory for a test, which is deleted with the last reference to it.
 package final class TemporaryDirectory: Sendable {
@@ -27,6 +28,21 @@ package final class TemporaryDirectory: Sendable {
 
   package func move(_ name: String, to other: String) throws {
     guard rename(self(name), self(other)) == 0 else { throw POSIXError.last }
+  }
+
+  /// Exchanges two names in one step.
+  package func exchange(_ name: String, _ other: String) throws {
+    #if canImport(Darwin)
+      let result = renamex_np(self(name), self(other), UInt32(RENAME_SWAP))
+    #else
+      let rename:
+        (
+          @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32)
+            -> Int32
+        )? = gnuFunction("renameat2")
+      let result = rename?(AT_FDCWD, self(name), AT_FDCWD, self(other), 2)  // RENAME_EXCHANGE
+    #endif
+    guard result == 0 else { throw POSIXError.last }
   }
 
   package func link(_ name: String, to destination: String) throws {

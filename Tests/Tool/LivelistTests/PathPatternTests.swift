@@ -6,6 +6,7 @@ import TestSupport
 import TestTags
 import Testing
 
+@testable import FileSources
 @testable import livelist
 
 /// The files and directories that patterns of paths match.
@@ -46,31 +47,23 @@ import Testing
     try makeDirectory("list")
     try place.json("list/a.json", "[]")
     let pattern = try #require(PathPattern(ByteString(place("list/*.json"))))
-    let source = PolledDataSource(PathPatternSource(pattern: pattern))
+    let source = MatchingFiles<JSONElement>.dataSource(of: pattern, shownAs: "list") { path, _ in
+      JSONFileDataSource(path: path, key: nil)
+    }
     let observation = source.observe { _ in }
     #expect(try await source.loaded().count == 1)
     // The path becomes a circle of links in one step, so it cannot be read.
     let files = FileManager.default
     try files.createSymbolicLink(atPath: place("circle"), withDestinationPath: "list")
-    try exchange("list", "circle")
+    try place.exchange("list", "circle")
     try await wait(for: "the failure") { source.status.error != nil }
     // A path that has gone would be removed by now.
     try await Task.sleep(for: .milliseconds(200))
     await source.refresh()
     #expect(source.count == 1)
-    try exchange("list", "circle")
+    try place.exchange("list", "circle")
     try await wait(for: "the end of the failure") { source.status.error == nil }
     #expect(source.count == 1)
     observation.dispose()
-  }
-
-  /// Exchanges two names in one step.
-  private func exchange(_ name: String, _ other: String) throws {
-    let rename:
-      (
-        @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
-      )? = gnuFunction("renameat2")
-    let result = rename?(AT_FDCWD, place(name), AT_FDCWD, place(other), 2)  // RENAME_EXCHANGE
-    guard result == 0 else { throw POSIXError(.EIO) }
   }
 }

@@ -9,6 +9,8 @@ final class Workplace: Sendable {
 
   var path: String { directory.path }
 
+  func exchange(_ name: String, _ other: String) throws { try directory.exchange(name, other) }
+
   /// Returns the path of a file in the directory.
   func callAsFunction(_ name: String) -> String { directory(name) }
 

@@ -77,6 +77,8 @@ private final class PolledReader<Source: PolledSource>: Sendable {
     var patience = ReadPatience()
     /// The closures that wait for the next read.
     var refreshes: [@Sendable () -> Void] = []
+    /// The number of results that wait for other sources.
+    var waitingResults = 0
     var hasEnded = false
   }
 
@@ -168,7 +170,7 @@ private final class PolledReader<Source: PolledSource>: Sendable {
           change: state.unread.take().map { merge($0, into: missed) } ?? missed,
           collection: writer.collection,
           isRefresh: !refreshes.isEmpty, waited: state.patience.waited(at: now),
-          failures: state.patience.failures),
+          failures: state.patience.failures, isListBehind: state.waitingResults > 0),
         memory: state.memory.take(), refreshes: refreshes, start: .now)
     }
   }
@@ -187,10 +189,30 @@ private final class PolledReader<Source: PolledSource>: Sendable {
       let request = state.unread.flatMap { source.readTime(of: $0, memory).request }
       return (isShown, pause, request, state.hasEnded)
     }
-    if !hasEnded { publish(result, isShown: isShown, startedAt: reading.start) }
+    show(result, isShown: isShown, hasEnded: hasEnded, of: reading)
     if let request { loop.request(request) }
-    for refresh in reading.refreshes { refresh() }
     return pause
+  }
+
+  /// Publishes a result now, or together with those of the group.
+  private func show(_ result: Result, isShown: Bool, hasEnded: Bool, of reading: Reading) {
+    let publish: @Sendable () -> Void = { [self, start = reading.start] in
+      if !hasEnded { self.publish(result, isShown: isShown, startedAt: start) }
+    }
+    let finish: @Sendable () -> Void = { [self, refreshes = reading.refreshes] in
+      state.withLock { $0.waitingResults -= 1 }
+      for refresh in refreshes { refresh() }
+    }
+    state.withLock { $0.waitingResults += 1 }
+    let isFirst = reading.attempt.isFirst
+    if let group = loop.group, !isFirst || result.hasCommonCause {
+      group.publish(
+        ReadGroup.Publication(isFirst: isFirst, publish: publish, finish: finish),
+        hasCommonCause: result.hasCommonCause)
+    } else {
+      publish()
+      finish()
+    }
   }
 
   private func publish(

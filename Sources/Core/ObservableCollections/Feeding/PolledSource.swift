@@ -117,6 +117,8 @@ extension PolledDataSource {
     public let waited: Duration
     /// The number of reads that have failed since the last one that had contents.
     public let failures: Int
+    /// A Boolean value that indicates whether the list lacks what an earlier read has found, until other sources have read.
+    package let isListBehind: Bool
 
     /// A Boolean value that indicates whether no read has ended yet, neither with contents nor with a shown failure.
     package var isFirst: Bool { collection.current.state.status.state == .loading }
@@ -146,6 +148,8 @@ extension PolledDataSource {
     package var hasRead = true
     /// A Boolean value that indicates whether no two elements have one identity.
     package var areIdentitiesUnique = false
+    /// A Boolean value that indicates whether other sources of the group may have changed by the same cause.
+    package var hasCommonCause = false
     /// A Boolean value that indicates whether a writer is active. What is incomplete is then given more time.
     package var isBeingWritten = false
 

@@ -18,6 +18,8 @@ package final class ReadLoop: Sendable {
   }
 
   package let clock: AnyClock
+  /// The group whose other loops may read because of the same cause.
+  let group: ReadGroup?
   private let threads: any TaskExecutor
   private let state: Locked<State>
 
@@ -27,11 +29,12 @@ package final class ReadLoop: Sendable {
   ///   - clock: The clock that measures the pauses.
   ///   - threads: The threads of the runs.
   ///   - longestRest: The longest rest after a run, for requests that wait for it.
+  ///   - group: The group of the loop.
   package init(
     clock: AnyClock, threads: any TaskExecutor = BlockingThreads.reading,
-    longestRest: Duration = .milliseconds(100)
+    longestRest: Duration = .milliseconds(100), group: ReadGroup? = nil
   ) {
-    (self.clock, self.threads) = (clock, threads)
+    (self.clock, self.threads, self.group) = (clock, threads, group)
     state = Locked(State(schedule: ReadSchedule(longestRest: longestRest)))
   }
 
@@ -89,7 +92,9 @@ package final class ReadLoop: Sendable {
 
   private func begin(_ number: Int) {
     guard let run = state.withLock({ $0.pause == number ? $0.run : nil }) else { return }
-    let task = Task.detached(executorPreference: threads) { [weak self] in
+    group?.begin()
+    let task = Task.detached(executorPreference: threads) { [weak self, group] in
+      defer { group?.end() }
       // A request from here on leads to another run.
       guard self?.handle(.due, after: number) == true else { return }
       let pause = await run()

@@ -56,7 +56,7 @@ public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataS
   init(
     path: ByteString, key: String?, allowsSingleValue: Bool = false,
     decoding: ElementDecoding<Element>, system: WatchSystem = .live,
-    timing: FileTiming = FileTiming()
+    timing: FileTiming = FileTiming(), group: ReadGroup? = nil
   ) {
     let path = path.absolutePath
     self.path = path.description
@@ -64,7 +64,8 @@ public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataS
       path: path, system: system, timing: timing,
       format: JSONFileFormat(
         path: path, files: system.files, key: key, allowsSingleValue: allowsSingleValue,
-        decoding: decoding)
+        decoding: decoding),
+      group: group
     ).dataSource(of: JSONFileDataSource.self)
   }
 
@@ -87,6 +88,28 @@ extension JSONFileDataSource where Element: Decodable {
     self.init(
       path: ByteString(path), key: nil, decoding: ElementDecoding(configuring: configure))
   }
+
+  /// Returns a live list of the elements of all files whose paths match a pattern, in the order of the paths.
+  ///
+  ///     let services = JSONFileDataSource<Service>.files(matching: "conf.d/*.json")
+  ///
+  /// Files may come and go. A new file is shown when it has been read; a file that was created, not renamed, is shown
+  /// after 250 ms, because it may be the temporary file of a save. If files change because a link is switched or a
+  /// directory is exchanged, the list shows all of them in one change. Otherwise, each file is followed by itself.
+  ///
+  /// - Parameters:
+  ///   - pattern: A path with the wildcards `*`, `?` and `[…]` of a shell, absolute, or relative to the current working
+  ///     directory. A wildcard matches no slash, and no dot at the start of a name.
+  ///   - configure: A closure that configures a decoder. Several decoders work at the same time, and the closure is called
+  ///     for each.
+  public static func files(
+    matching pattern: String, configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
+  ) -> LiveCollection<Element> {
+    MatchingFiles.elements(of: PathPattern(pathOrPattern: ByteString(pattern)), shownAs: pattern) {
+      JSONFileDataSource(
+        path: $0, key: nil, decoding: ElementDecoding(configuring: configure), group: $1)
+    }
+  }
 }
 
 extension JSONFileDataSource where Element == JSONElement {
@@ -101,10 +124,20 @@ extension JSONFileDataSource where Element == JSONElement {
     self.init(path: ByteString(path), key: key, decoding: ElementDecoding())
   }
 
-  /// Creates a source of the elements of an array, or of the only value in the file.
-  package convenience init(path: ByteString, key: String?, allowsSingleValue: Bool) {
-    self.init(
-      path: path, key: key, allowsSingleValue: allowsSingleValue, decoding: ElementDecoding())
+  /// Returns a live list of the elements of all files whose paths match a pattern. A file may contain one value instead
+  /// of an array.
+  package static func files(
+    matching pattern: PathPattern, shownAs shownPattern: String, key: String?
+  ) -> LiveCollection<JSONElement> {
+    MatchingFiles.elements(of: pattern, shownAs: shownPattern) {
+      JSONFileDataSource(
+        path: $0, key: key, allowsSingleValue: true, decoding: ElementDecoding(), group: $1)
+    }
+  }
+
+  /// Creates a source of the elements of an array. The path need not be UTF-8.
+  package convenience init(path: ByteString, key: String?) {
+    self.init(path: path, key: key, decoding: ElementDecoding())
   }
 }
 
@@ -119,9 +152,10 @@ private struct JSONFileFormat<Element: Differentiable & Sendable>: FileFormat {
   var document: JSONDocument?
 
   mutating func read(
-    _: FileChange?, after collection: LiveCollection<Element>, waited _: Duration
+    _: FileChange?, after collection: LiveCollection<Element>?, waited _: Duration
   ) throws(ReadFailure) -> (SourceWriter<Element>.Contents, isComplete: Bool)? {
     let difference: FileDifference
+    if collection == nil { document = nil }
     do throws(FileError) {
       difference = try FileDifference.read(path, comparingWith: document?.bytes, in: files)
     } catch {
@@ -135,7 +169,7 @@ private struct JSONFileFormat<Element: Differentiable & Sendable>: FileFormat {
   }
 
   private mutating func load(
-    _ difference: FileDifference, after collection: LiveCollection<Element>
+    _ difference: FileDifference, after collection: LiveCollection<Element>?
   ) throws(JSONElement.ParsingError) -> SourceWriter<Element>.Contents {
     if case .whole(let bytes) = difference, document == nil {
       let first = try JSONDocument.load(
@@ -146,7 +180,7 @@ private struct JSONFileFormat<Element: Differentiable & Sendable>: FileFormat {
     guard var change = try document?.update(for: difference, decoding: decoding) else {
       return .same
     }
-    change.pairUpdates(of: collection.snapshot)
+    if let collection { change.pairUpdates(of: collection.snapshot) }
     return .changed(change.changeset, inserted: change.inserted, updated: change.updated)
   }
 }

@@ -95,7 +95,7 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
   init(
     path: ByteString, key: String?, isStrict: Bool = false, rotation: Rotation = .replace,
     decoding: ElementDecoding<Element>,
-    system: WatchSystem = .live, timing: FileTiming = FileTiming()
+    system: WatchSystem = .live, timing: FileTiming = FileTiming(), group: ReadGroup? = nil
   ) {
     let path = path.absolutePath
     self.path = path.description
@@ -106,7 +106,8 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
       format: JSONLinesFormat(
         files: system.files, timing: timing,
         reader: JSONLinesReader(path: path, key: key, decoding: decoding, isStrict: isStrict),
-        rotatedFiles: rotatedFiles)
+        rotatedFiles: rotatedFiles),
+      group: group
     ).dataSource(of: JSONLinesDataSource.self)
   }
 
@@ -134,6 +135,28 @@ extension JSONLinesDataSource where Element: Decodable {
       path: ByteString(path), key: nil, isStrict: isStrict, rotation: rotation,
       decoding: ElementDecoding(configuring: configure))
   }
+
+  /// Returns a live list of the elements of all files whose paths match a pattern, in the order of the paths.
+  ///
+  /// Apart from the format, it is the same as ``JSONFileDataSource/files(matching:configure:)``.
+  ///
+  /// - Parameters:
+  ///   - pattern: A path with the wildcards `*`, `?` and `[…]` of a shell, absolute, or relative to the current working
+  ///     directory. A wildcard matches no slash, and no dot at the start of a name.
+  ///   - isStrict: A Boolean value that indicates whether the status becomes `failed` at the first malformed line.
+  ///     Otherwise, malformed lines are skipped.
+  ///   - configure: A closure that configures a decoder. Several decoders work at the same time, and the closure is called
+  ///     for each.
+  public static func files(
+    matching pattern: String, isStrict: Bool = false,
+    configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
+  ) -> LiveCollection<Element> {
+    MatchingFiles.elements(of: PathPattern(pathOrPattern: ByteString(pattern)), shownAs: pattern) {
+      JSONLinesDataSource(
+        path: $0, key: nil, isStrict: isStrict, decoding: ElementDecoding(configuring: configure),
+        group: $1)
+    }
+  }
 }
 
 extension JSONLinesDataSource where Element == JSONElement {
@@ -151,6 +174,16 @@ extension JSONLinesDataSource where Element == JSONElement {
     path: String, key: String? = nil, isStrict: Bool = false, rotation: Rotation = .replace
   ) {
     self.init(path: ByteString(path), key: key, isStrict: isStrict, rotation: rotation)
+  }
+
+  /// Returns a live list of the elements of all files whose paths match a pattern.
+  package static func files(
+    matching pattern: PathPattern, shownAs shownPattern: String, key: String?, isStrict: Bool
+  ) -> LiveCollection<JSONElement> {
+    MatchingFiles.elements(of: pattern, shownAs: shownPattern) {
+      JSONLinesDataSource(
+        path: $0, key: key, isStrict: isStrict, decoding: ElementDecoding(each: { $0 }), group: $1)
+    }
   }
 
   /// Creates a source of the JSON elements themselves. The path need not be UTF-8.
@@ -201,7 +234,7 @@ private struct JSONLinesFormat<Element: Differentiable & Sendable>: FileFormat {
   }
 
   mutating func read(
-    _ change: FileChange?, after _: LiveCollection<Element>, waited: Duration
+    _ change: FileChange?, after _: LiveCollection<Element>?, waited: Duration
   ) throws(ReadFailure) -> (SourceWriter<Element>.Contents, isComplete: Bool)? {
     if let contents = try rotatedFiles?.read(in: files, by: reader) {
       skippedLines = rotatedFiles?.skippedLines ?? skippedLines

@@ -25,12 +25,15 @@ struct FileChange: Sendable, Equatable {
   /// A Boolean value that indicates whether another file may have taken the path. It may have the identity of the old one,
   /// and begin and end like it.
   private(set) var isReplaced: Bool
+  /// A Boolean value that indicates whether the path leads through other directories than before.
+  private(set) var isElsewhere: Bool
 
   init(_ event: FileEvent) {
-    last = event
+    (last, isElsewhere) = (event, event.isElsewhere)
     (isBeingWritten, isReplaced) =
       switch event.kind {
-      case .created: (true, true)
+      // A file in a directory that was exchanged is complete.
+      case .created: (!event.isElsewhere, true)
       case .modified: (true, false)
       case .replaced, .removed: (false, true)
       case .written, .touched, .check: (false, false)
@@ -42,6 +45,7 @@ struct FileChange: Sendable, Equatable {
     last = new.last
     isBeingWritten = tellsOfWriter ? new.isBeingWritten : isBeingWritten
     isReplaced = isReplaced || new.isReplaced
+    isElsewhere = isElsewhere || new.isElsewhere
   }
 }
 
@@ -65,12 +69,12 @@ protocol FileFormat<Element>: Sendable {
   ///
   /// - Parameters:
   ///   - change: The changes since the last read that had contents.
-  ///   - collection: The list that the source shows.
+  ///   - collection: The list that the source shows, or `nil` if it is behind what was read last.
   ///   - waited: The time for which the contents have been incomplete.
   /// - Returns: The contents, and whether they are complete, or `nil` if nothing counts before the grace period is over, or
   ///   the time of a writer.
   mutating func read(
-    _ change: FileChange?, after collection: LiveCollection<Element>, waited: Duration
+    _ change: FileChange?, after collection: LiveCollection<Element>?, waited: Duration
   ) throws(ReadFailure) -> (SourceWriter<Element>.Contents, isComplete: Bool)?
 }
 
@@ -95,6 +99,8 @@ struct PolledFile<Format: FileFormat>: PolledSource {
   let timing: FileTiming
   /// The format before the first read.
   let format: Format
+  /// The group of the files that may change by the same cause.
+  var group: ReadGroup?
 
   /// Returns a data source that reads the file.
   func dataSource(
@@ -103,25 +109,24 @@ struct PolledFile<Format: FileFormat>: PolledSource {
     let clock = AnyClock { [system] in system.callLater($0, timers, $1) }
     return PolledDataSource(
       self, writer: SourceWriter(of: source, location: path.description),
-      loop: ReadLoop(clock: clock))
+      loop: ReadLoop(clock: clock, group: group))
   }
 
   func start(_ report: @escaping @Sendable (FileChange) -> Void) -> Memory {
     let watch = FileWatch(path: path, system: system) { report(FileChange($0)) }
+    group?.add { [weak watch] in watch?.check() != nil }
     return Memory(watch: watch, format: format)
   }
 
   func merge(_ change: FileChange, into unread: inout FileChange) { unread.merge(change) }
 
   func readTime(of unread: FileChange, _ memory: Memory) -> ReadTime {
+    if unread.isElsewhere { return .now }
     switch unread.last.kind {
-    case .written, .replaced, .removed, .touched, .check: .now
+    case .written, .replaced, .removed, .touched, .check: return .now
     case .modified, .created:
-      if memory.format.isReadAtOnce(unread) {
-        .now
-      } else {
-        Format.hasParts ? .after(timing.quiet) : .whenQuiet(for: timing.quiet)
-      }
+      if memory.format.isReadAtOnce(unread) { return .now }
+      return Format.hasParts ? .after(timing.quiet) : .whenQuiet(for: timing.quiet)
     }
   }
 
@@ -129,11 +134,12 @@ struct PolledFile<Format: FileFormat>: PolledSource {
     _ attempt: ReadAttempt, _ memory: inout Memory
   ) async -> ReadResult {
     var result: ReadResult
-    let polling = memory.watch.diagnostic
+    let (polling, turns) = (memory.watch.diagnostic, memory.watch.turns)
     var isBeingWritten = attempt.change?.isBeingWritten ?? false
     do throws(ReadFailure) {
       let read = try memory.format.read(
-        attempt.change, after: attempt.collection, waited: attempt.waited)
+        attempt.change, after: attempt.isListBehind ? nil : attempt.collection,
+        waited: attempt.waited)
       if let (contents, isComplete) = read {
         result = ReadResult(
           .contents(contents, completeAfter: isComplete ? nil : timing.grace),
@@ -148,6 +154,12 @@ struct PolledFile<Format: FileFormat>: PolledSource {
       result = .failure(
         error.state, shownAfter: isShownNow ? .zero : timing.grace,
         again: error.needsRetry ? timing.retry : memory.format.pause)
+    }
+    if group != nil {
+      // A link may have been switched just before the read.
+      memory.watch.check()
+      result.hasCommonCause =
+        attempt.change?.isElsewhere == true || memory.watch.turns != turns
     }
     result.isBeingWritten = isBeingWritten
     result.mode =

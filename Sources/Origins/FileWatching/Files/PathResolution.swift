@@ -21,6 +21,15 @@ struct PathResolution: Sendable, Hashable {
       && state.stamp?.identity == other.state.stamp?.identity
   }
 
+  /// Returns a Boolean value that indicates whether the path led through the same links and directories to its last name.
+  func leadsThroughSameDirectories(as other: PathResolution) -> Bool {
+    if places != other.places { return false }
+    guard let stamp = state.stamp, let old = other.state.stamp, stamp.kind == .directory else {
+      return true
+    }
+    return stamp.identity == old.identity
+  }
+
   /// Resolves a path, one name after the other.
   ///
   /// A missing name is the last place, so its creation will be noticed.

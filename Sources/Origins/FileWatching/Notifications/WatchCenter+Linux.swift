@@ -135,12 +135,15 @@
 
     let descriptor: Int32
     private let owner: WatchCenter
+    /// A watch of a file that nobody else watches. Its end wakes the thread.
+    private let stopWatch: Int32
     private let isStopped = Atomic<Bool>(false)
     /// The thread, or 0 before it runs.
     private let thread = Atomic<UInt>(0)
 
-    private init(descriptor: Int32, owner: WatchCenter) {
+    private init(descriptor: Int32, stopWatch: Int32, owner: WatchCenter) {
       self.descriptor = descriptor
+      self.stopWatch = stopWatch
       self.owner = owner
     }
 
@@ -152,7 +155,12 @@
       guard descriptor >= 0 else {
         return .failure(FileError(errno, operation: "open", path: "an inotify descriptor"))
       }
-      let reader = InotifyReader(descriptor: descriptor, owner: owner)
+      let stopWatch = inotify_add_watch(descriptor, "/dev/null", UInt32(IN_DELETE_SELF))
+      guard stopWatch >= 0 else {
+        defer { close(descriptor) }
+        return .failure(FileError(errno, operation: "watch", path: "/dev/null"))
+      }
+      let reader = InotifyReader(descriptor: descriptor, stopWatch: stopWatch, owner: owner)
       var thread = pthread_t()
       // The thread owns one reference to the reader, which it takes over at its start.
       let context = Unmanaged.passRetained(reader)
@@ -194,8 +202,7 @@
     func stop() {
       isStopped.store(true, ordering: .releasing)
       // The end of a watch is an event, which wakes the thread without a second descriptor.
-      let watch = inotify_add_watch(descriptor, "/", UInt32(IN_DELETE_SELF))
-      if watch >= 0 { inotify_rm_watch(descriptor, watch) }
+      inotify_rm_watch(descriptor, stopWatch)
       pthread_join(pthread_t(thread.load(ordering: .relaxed)), nil)
       close(descriptor)
     }
@@ -212,8 +219,7 @@
       var throttle = WakeThrottle()
       while !isStopped.load(ordering: .acquiring) {
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        // The timeout ends the wait if `stop()` cannot add the watch that wakes the thread.
-        _ = poll(&request, 1, 1_000)
+        _ = poll(&request, 1, -1)
         throttle.threadDidWake(at: AnyClock.continuous.now)
         let count = read(descriptor, buffer.baseAddress, size)
         if count > 0 {

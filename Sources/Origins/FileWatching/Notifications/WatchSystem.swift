@@ -24,6 +24,12 @@ package struct WatchSystem: Sendable {
   package var callLater:
     @Sendable (_ delay: Duration, _ queue: DispatchQueue, _ body: @escaping @Sendable () -> Void)
       -> ScheduledTimer
+  /// The same for a regular check, which may come a little later.
+  package var checkLater:
+    @Sendable (_ delay: Duration, _ queue: DispatchQueue, _ body: @escaping @Sendable () -> Void)
+      -> ScheduledTimer
+  /// The clock of the calls.
+  package var now: @Sendable () -> AnyClock.Instant = { AnyClock.continuous.now }
   /// Watches a name in a directory, or the file itself if there is no name.
   ///
   /// The path contains no symbolic links.
@@ -39,6 +45,7 @@ package struct WatchSystem: Sendable {
   package static let live = WatchSystem(
     files: .live,
     callLater: { AlarmClock.shared.call(after: $0, on: $1, $2) },
+    checkLater: { AlarmClock.shared.call(after: $0, isRegular: true, on: $1, $2) },
     watch: { WatchCenter.shared.watch($0, name: $1, for: $2) },
     unwatch: { WatchCenter.shared.unwatch($0) },
     isRemote: { WatchCenter.isRemote(directory: $0, device: $1) })

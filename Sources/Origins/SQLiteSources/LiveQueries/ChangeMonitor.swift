@@ -51,21 +51,23 @@ final class ChangeMonitor: Sendable {
   /// - Parameters:
   ///   - reader: The reader of the database.
   ///   - watch: The watch that reports writes to the files of the database.
-  ///   - interval: The interval between two steady checks.
-  ///   - clock: The clock that measures the intervals of the monitor and of its clients.
+  ///   - interval: The shortest interval between two steady checks.
+  ///   - clock: The clock that measures the intervals of the monitor and of its clients, or `nil` for that of the system.
   init(
     reader: DatabaseReader, watch: DatabaseWatch = .files,
-    interval: Duration = .milliseconds(100), clock: AnyClock = .continuous
+    interval: Duration = .milliseconds(100), clock: AnyClock? = nil
   ) {
     path = reader.path
     self.reader = Locked(reader)
-    self.clock = clock
+    self.clock = clock ?? .continuous
     readers = ReaderPool(like: reader)
-    loop = ReadLoop(clock: clock, threads: BlockingThreads.checking)
+    immutableRemark = reader.isImmutable ? .immutable(path ?? "") : nil
+    loop = ReadLoop(clock: clock ?? .regular, threads: BlockingThreads.checking)
     self.watch = watch
-    state = Locked(State(intervals: CheckIntervals(steady: interval)))
-    // A database in memory has no other writers.
-    if path != nil { loop.start { [weak self] in self?.checkIfWatched() } }
+    state = Locked(
+      State(intervals: CheckIntervals(pace: CheckPace(shortest: interval, at: self.clock.now))))
+    // A database in memory has no other writers, and an immutable one has none.
+    if path != nil, !reader.isImmutable { loop.start { [weak self] in self?.checkIfWatched() } }
   }
 
   deinit {
@@ -102,12 +104,15 @@ final class ChangeMonitor: Sendable {
   /// The clients are called after each change of this property.
   var diagnostic: String? { state.withLock { $0.diagnostic } }
 
+  /// A remark on a file that is read without its log, or `nil`.
+  let immutableRemark: SourceStatus.Diagnostic?
+
   /// The connection of this process that has committed last, or that is expected to commit.
   var writer: SQLiteConnection? { state.withLock { $0.writer }?.connection }
 
   /// Expects commits from a connection, unless another writer is known.
   func expect(_ connection: SQLiteConnection) {
-    guard connection.access != .readOnly, writer == nil else { return }
+    guard !connection.access.isReadOnly, writer == nil else { return }
     state.withLock { $0.writer = Writer(connection: connection) }
   }
 
@@ -156,7 +161,7 @@ final class ChangeMonitor: Sendable {
     let isWAL = isWAL
     let now = clock.now
     let pause = state.withLock { state in
-      state.intervals.restart(isWAL: isWAL)
+      state.intervals.restart(isWAL: isWAL, at: now)
       return CheckIntervals.first(
         isWAL: isWAL, sinceCommit: state.lastCommit?.duration(to: now),
         sinceChange: state.lastChange?.duration(to: now))
@@ -188,15 +193,24 @@ final class ChangeMonitor: Sendable {
         state.lastCheck = nil
       }
     }
-    if !state.withLock({ $0.isLogShort }) { _ = check(for: nil) }
+    let (isLogShort, watch) = state.withLock { ($0.isLogShort, $0.watch) }
+    if watch?.diagnostic() != nil { watch?.check() }
+    if !isLogShort { _ = check(for: nil) }
+    let (now, isPolled) = (clock.now, watch?.diagnostic() != nil)
     // After a hint, the requested check comes first.
-    return loop.isRequested ? nil : state.withLock { $0.intervals.next() }
+    return loop.isRequested
+      ? nil : state.withLock { $0.intervals.next(at: now, isPolled: isPolled) }
+  }
+
+  private var silence: String {
+    "Checks \(path?.description ?? "") regularly, because its file system reports no changes."
   }
 
   /// Checks the database, and notifies the clients, except one, if the result is new.
   private func check(for client: Int?) -> DatabaseReader.Check {
     let (check, clients) = reader.withLock { reader -> (DatabaseReader.Check, [Client]) in
-      let diagnostic = state.withLock { $0.watch }?.diagnostic()
+      let (watch, isSilent) = state.withLock { ($0.watch, $0.intervals.pace.isSilent) }
+      let diagnostic = watch?.diagnostic() ?? (isSilent ? silence : nil)
       let check = reader.check()
       let (isLogLost, isLogShort) = state.withLock { state in
         defer { state.lostLogs = check.lostLogs }
@@ -210,7 +224,12 @@ final class ChangeMonitor: Sendable {
       let clients = state.withLock { state -> [Client] in
         let isSame = state.lastCheck == check
         if isSame, state.diagnostic == diagnostic { return [] }
-        if !isSame { state.lastChange = now }
+        if !isSame {
+          // The first check finds what is there, and this process knows of its own commits.
+          let isKnown = state.lastCommit.map { $0.duration(to: now) < .seconds(1) } ?? false
+          if state.lastCheck != nil, !isKnown { state.intervals.pace.noteFind(at: now) }
+          state.lastChange = now
+        }
         (state.lastCheck, state.diagnostic) = (check, diagnostic)
         return state.clients.filter { $0.key != client }.map(\.value)
       }
@@ -228,6 +247,7 @@ extension ChangeMonitor {
   /// that path follow it.
   private enum Key: Sendable, Hashable {
     case path(ByteString)
+    case immutable(ByteString)
     case memory(ObjectIdentifier)
   }
 
@@ -242,7 +262,12 @@ extension ChangeMonitor {
 
   /// Returns the monitor of a connection's database.
   static func shared(connection: SQLiteConnection) -> ChangeMonitor {
-    if let path = connection.file { return shared(path: path) }
+    if let path = connection.file {
+      guard connection.access == .immutable else { return shared(path: path) }
+      return monitors.object(for: .immutable(path)) {
+        ChangeMonitor(reader: DatabaseReader(path: path, isImmutable: true))
+      }
+    }
     // The monitor keeps the connection alive, so its object identifier stays unique.
     return monitors.object(for: .memory(ObjectIdentifier(connection))) {
       ChangeMonitor(reader: DatabaseReader(memory: connection))
@@ -259,10 +284,12 @@ extension ChangeMonitor {
 
 extension BlockingThreads {
   /// The threads of the checks of all databases. A check takes some microseconds.
-  static let checking = BlockingThreads(width: 4, limit: 16)
+  ///
+  /// One thread makes those that are due together, as long as none takes long.
+  static let checking = BlockingThreads(width: 1, limit: 16)
 }
 
-/// The intervals between the checks of a database: short ones after a hint, and a steady one.
+/// The intervals between the checks of a database: short ones after a hint, and then those of a pace.
 ///
 /// In WAL mode, the file system reports a write before the commit is visible. Therefore, checks follow
 /// 0.1, 0.3, 1, 3, 10, 30 and 100 ms after a hint. With a rollback journal, checks follow after 3, 10, 30
@@ -273,8 +300,8 @@ struct CheckIntervals: Sendable {
     .milliseconds(7), .milliseconds(20), .milliseconds(70),
   ]
 
-  /// The interval between two steady checks.
-  let steady: Duration
+  /// The pace of the steady checks.
+  var pace: CheckPace
   var position = CheckIntervals.afterHint.count
   /// A Boolean value that indicates whether no check has ended since the last hint.
   var isRestarted = false
@@ -297,15 +324,18 @@ struct CheckIntervals: Sendable {
   }
 
   /// Begins the short intervals again, after a hint.
-  mutating func restart(isWAL: Bool) {
+  mutating func restart(isWAL: Bool, at now: AnyClock.Instant) {
+    pace.noteReport(at: now)
     position = isWAL ? 0 : 4
     isRestarted = true
   }
 
   /// Returns the interval to the next check. Call this method once after each check.
-  mutating func next() -> Duration {
+  mutating func next(at now: AnyClock.Instant, isPolled: Bool = false) -> Duration {
     isRestarted = false
-    guard position < CheckIntervals.afterHint.count else { return steady }
+    guard position < CheckIntervals.afterHint.count else {
+      return pace.next(at: now, isPolled: isPolled)
+    }
     defer { position += 1 }
     return CheckIntervals.afterHint[position]
   }
@@ -321,6 +351,8 @@ struct DatabaseWatch: Sendable {
     var end: @Sendable () -> Void
     /// Returns the reason why the system does not notify of changes, or `nil` if it does.
     var diagnostic: @Sendable () -> String?
+    /// Tries again to be notified.
+    var check: @Sendable () -> Void = {}
   }
 
   /// Watches the database at a path, and calls the closure for each write.
@@ -336,13 +368,15 @@ struct DatabaseWatch: Sendable {
   static let files = DatabaseWatch { path, onHint in
     let queue = queues[Int(UInt(bitPattern: path.hashValue) % UInt(queues.count))]
     let watches = watchedSuffixes.map { suffix in
-      FileWatch(path: path + suffix, queue: queue) { _ in onHint() }
+      // The monitor checks the database itself.
+      FileWatch(path: path + suffix, queue: queue, intervals: nil) { _ in onHint() }
     }
     return Running(
       end: { for watch in watches { watch.cancel() } },
       // A journal may come and go with each commit, faster than it can be watched. Only the diagnostic of
       // the first file lasts.
-      diagnostic: { watches.first?.diagnostic })
+      diagnostic: { watches.first?.diagnostic },
+      check: { for watch in watches { watch.check() } })
   }
 }
 
@@ -357,11 +391,13 @@ final class ReaderPool: Sendable {
   /// The reader of a database in memory, which has no other connection.
   private let memory: DatabaseReader?
   private let path: ByteString
+  private let isImmutable: Bool
   private let idle = Locked<[DatabaseReader]>([])
 
   init(like reader: DatabaseReader) {
     memory = reader.path == nil ? reader : nil
     path = reader.path ?? ""
+    isImmutable = reader.isImmutable
   }
 
   /// The number of open connections that are not in use.
@@ -377,7 +413,9 @@ final class ReaderPool: Sendable {
     _ body: (DatabaseReader) throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
     if let memory { return try body(memory) }
-    let reader = idle.withLock { $0.popLast() } ?? DatabaseReader(path: path)
+    let reader =
+      idle.withLock { $0.popLast() }
+      ?? DatabaseReader(path: path, isImmutable: isImmutable)
     defer {
       // A reader beyond the limit is closed here, outside the lock.
       idle.withLock { if $0.count < ReaderPool.idleLimit { $0.append(reader) } }

@@ -332,7 +332,7 @@ extension SQLiteError {
     switch code {
     // A value that is too big stays too big.
     case .other: primaryResultCode != SQLITE_TOOBIG
-    case .busy, .inputOutput, .cannotOpen, .readOnly, .full: true
+    case .busy, .inputOutput, .cannotOpen, .logFiles, .readOnly, .full: true
     default: false
     }
   }
@@ -391,6 +391,7 @@ extension SQLiteLiveQuery: PolledSource {
     if let polling = monitor.diagnostic {
       result.diagnostics.insert(SourceStatus.Diagnostic(code: "polling", message: polling), at: 0)
     }
+    if let remark = monitor.immutableRemark { result.diagnostics.append(remark) }
     return result
   }
 }

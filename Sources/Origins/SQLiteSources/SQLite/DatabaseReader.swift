@@ -44,6 +44,8 @@ final class DatabaseReader: @unchecked Sendable {
 
   /// The path of the database, or `nil` if it is in memory.
   let path: ByteString?
+  /// A Boolean value that indicates whether nobody is expected to write the file.
+  let isImmutable: Bool
   private let memory: SQLiteConnection?
   private let gate = ConnectionGate()
   private var database: SQLiteDatabase?
@@ -55,13 +57,13 @@ final class DatabaseReader: @unchecked Sendable {
   /// The stamp of the file when the handle was opened, or when it has last read the file without an error.
   private var cleanStamp: FileStamp?
 
-  init(path: ByteString) {
-    self.path = path
+  init(path: ByteString, isImmutable: Bool = false) {
+    (self.path, self.isImmutable) = (path, isImmutable)
     memory = nil
   }
 
   init(memory connection: SQLiteConnection) {
-    path = nil
+    (path, isImmutable) = (nil, false)
     memory = connection
   }
 
@@ -119,7 +121,7 @@ final class DatabaseReader: @unchecked Sendable {
   /// - Throws: The error `overwritten` if the file must be opened again.
   private func note(_ database: SQLiteDatabase) throws(SQLiteError) -> Int64? {
     let data = try database.number("PRAGMA data_version")
-    database.noteLog()
+    if !isImmutable { database.noteLog() }
     guard database.log == nil, let path else {
       contents = nil
       return data
@@ -175,7 +177,8 @@ final class DatabaseReader: @unchecked Sendable {
       // SQLite does not wait for locks, because the wait would block other threads. The caller tries
       // again later.
       let opened = try SQLiteDatabase(
-        path: path, access: .readOnly, busyTimeout: .zero, gate: gate, isTrusted: false)
+        path: path, access: isImmutable ? .immutable : .readOnly, busyTimeout: .zero, gate: gate,
+        isTrusted: false)
       database = opened
       cleanStamp = stamp
       openings += 1

@@ -27,6 +27,14 @@ public final class SQLiteConnection: Sendable {
     case readWrite
     /// Only read, and never create a database.
     case readOnly
+    /// Only read a file that nobody writes, without its locks and its write-ahead log.
+    ///
+    /// Reading then needs no permission to write in the folder, and creates no file. It shows the file as it is when it is
+    /// opened: data sources do not follow changes, and say so in a diagnostic. If a program writes meanwhile, or if commits
+    /// are still in the log, the contents may be wrong.
+    case immutable
+
+    var isReadOnly: Bool { self == .readOnly || self == .immutable }
   }
 
   /// The absolute path of the database, or `nil` if it is in memory.
@@ -178,14 +186,14 @@ extension SQLiteConnection {
   ) throws -> Result {
     try withAccess {
       let isNested = try withDatabase { $0.isInTransaction }
-      if !isNested, access != .readOnly {
+      if !isNested, !access.isReadOnly {
         try withDatabase { database throws(SQLiteError) in try database.refuseIfMoved() }
       }
       // Savepoints with one name nest. Each statement refers to the innermost one.
       let (begin, commit, rollback) =
         isNested
         ? ("SAVEPOINT swappable", "RELEASE swappable", "ROLLBACK TO swappable; RELEASE swappable")
-        : ("BEGIN \((access == .readOnly ? .deferred : kind).rawValue)", "COMMIT", "ROLLBACK")
+        : ("BEGIN \((access.isReadOnly ? .deferred : kind).rawValue)", "COMMIT", "ROLLBACK")
       try execute(begin)
       do {
         let result = try body()
@@ -203,6 +211,52 @@ extension SQLiteConnection {
         if try withDatabase({ $0.isInTransaction }) { try? executeScript(rollback) }
         throw error
       }
+    }
+  }
+}
+
+// MARK: - Without blocking the caller
+
+extension SQLiteConnection {
+  /// Runs a closure that reads, as one transaction, on a thread that it may block.
+  ///
+  ///     let titles = try await connection.read { connection in
+  ///       try connection.query("SELECT title FROM task") { row in try row.value("title", as: String.self) }
+  ///     }
+  ///
+  /// The other methods of a connection wait for locks and for the disk, so they do not belong on the main actor.
+  ///
+  /// - Parameter body: A closure that uses the connection, which it receives.
+  /// - Returns: The return value of `body`.
+  /// - Throws: The error of `body`, a ``SQLiteError``, or a `CancellationError` if the task was canceled before it began.
+  public func read<Result: Sendable>(
+    _ body: @escaping @Sendable (SQLiteConnection) throws -> Result
+  ) async throws -> Result {
+    try await run(.deferred, body)
+  }
+
+  /// Runs a closure that writes, as one transaction, on a thread that it may block.
+  ///
+  ///     try await connection.write { try $0.execute("INSERT INTO task (title) VALUES (?)", [title]) }
+  ///
+  /// The transaction is committed if the closure returns, and rolled back if it throws.
+  ///
+  /// - Parameter body: A closure that uses the connection, which it receives.
+  /// - Returns: The return value of `body`.
+  /// - Throws: The error of `body`, a ``SQLiteError``, or a `CancellationError` if the task was canceled before it began.
+  @discardableResult
+  public func write<Result: Sendable>(
+    _ body: @escaping @Sendable (SQLiteConnection) throws -> Result
+  ) async throws -> Result {
+    try await run(.immediate, body)
+  }
+
+  private func run<Result: Sendable>(
+    _ kind: TransactionKind, _ body: @escaping @Sendable (SQLiteConnection) throws -> Result
+  ) async throws -> Result {
+    try await withTaskExecutorPreference(BlockingThreads.reading) {
+      try Task.checkCancellation()
+      return try transaction(kind) { try body(self) }
     }
   }
 }

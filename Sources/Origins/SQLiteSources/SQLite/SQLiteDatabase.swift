@@ -61,11 +61,13 @@ final class SQLiteDatabase {
     case .create: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
     case .readWrite: flags |= SQLITE_OPEN_READWRITE
     case .readOnly: flags |= SQLITE_OPEN_READONLY
+    case .immutable: flags |= SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
     }
     let isFile = path != SQLiteDatabase.memoryPath
     if isFile { try SQLiteDatabase.checkFile(at: path, mayBeMissing: access == .create) }
     var opened: OpaquePointer?
-    let result = path.withCString { sqlite3_open_v2($0, &opened, flags, nil) }
+    let name = access == .immutable ? SQLiteDatabase.immutableAddress(of: path) : path
+    let result = name.withCString { sqlite3_open_v2($0, &opened, flags, nil) }
     guard result == SQLITE_OK, let opened else {
       defer { sqlite3_close_v2(opened) }
       throw SQLiteError(result: result, database: opened, path: path)
@@ -73,7 +75,7 @@ final class SQLiteDatabase {
     self.path = path
     handle = opened
     authorizer = StatementAuthorizer(isTrusted: isTrusted)
-    authorizer.protect(opened, isReadOnly: access == .readOnly)
+    authorizer.protect(opened, isReadOnly: access.isReadOnly)
     // SQLite resolves symbolic links. It names the files of the log after the result.
     let file = isFile ? ByteString(cString: sqlite3_db_filename(opened, "main")) : nil
     if let file, case .file(let found) = FileLookup(file), !SQLiteDatabase.hasMoved(opened) {
@@ -109,13 +111,15 @@ final class SQLiteDatabase {
         }
       }, context)
     guard let handles else { return }
+    if access == .readOnly { try checkLogFiles(of: handles.file) }
     handles.add(self, gate: gate, isReader: !isTrusted)
     try handles.closeStaleHandles(for: self, within: busyTimeout)
     // SQLite reads the file when a statement needs it. This statement finds out if the file is a
     // database.
     do throws(SQLiteError) {
       _ = try number("PRAGMA schema_version")
-      noteLog()
+      // An immutable file is read without its log.
+      if access != .immutable { noteLog() }
     } catch {
       // If another connection has locked the file, it is a database.
       if error.code != .busy { throw error }

@@ -19,6 +19,8 @@ public struct SQLiteError: Error, Sendable, Hashable {
     case notADatabase
     /// The database is damaged.
     case corrupt
+    /// A reader would have to create the files of the write-ahead log, and must not.
+    case logFiles
     /// Another connection holds a lock.
     case busy
     /// The query took longer than its timeout.

@@ -39,6 +39,8 @@ struct Options: Sendable {
   /// The roles that may read the records.
   var readers: [String] = []
   var lockTimeout = Duration.milliseconds(100)
+  /// The time without a change after which changes are printed, and the longest wait.
+  var settling: (quiet: Duration, longest: Duration)?
   var lockAttempts = 20
 }
 
@@ -51,6 +53,8 @@ struct SourceOptions: Equatable, Sendable {
   var timeout: Duration?
   /// The headers of requests to web services.
   var headers: [String: String] = [:]
+  /// What becomes of the lines of a log that rotates.
+  var rotation = JSONLinesDataSource<JSONElement>.Rotation.replace
   /// A Boolean value that indicates whether the lines of a pipe are shown when they arrive.
   var followsPipes = false
 }
@@ -172,6 +176,22 @@ extension Option {
       help: "Runs the command of --exec for the initial contents, too."
     ) { options, _ in options.executesInitial = true },
     Option(
+      name: "--settle", value: "TIME", example: "200ms", commands: [.watch],
+      summary: "wait until the list is quiet",
+      help: """
+        Prints a change, or runs the command of --exec, when the list has not changed for TIME, such \
+        as 200ms or 2s. Changes until then are one. A list that changes without a pause is printed \
+        after ten times TIME, or after the second time of --settle 200ms,5s.
+        """
+    ) { (options, given) throws(LivelistError) in
+      let times = given.text.split(separator: ",", omittingEmptySubsequences: false)
+        .map { Duration(text: $0) }
+      guard times.count <= 2, let quiet = times[0], let longest = times.last ?? quiet,
+        longest >= quiet
+      else { throw given.mistake("a time such as --settle 200ms, or --settle 200ms,5s") }
+      options.settling = (quiet, times.count == 2 ? longest : quiet * 10)
+    },
+    Option(
       name: "--group-by", value: "FIELD", commands: [.view],
       summary: "sections by the values of a field",
       help: """
@@ -268,6 +288,17 @@ extension Option {
         """
     ) { options, _ in options.sources.hasStrictLines = true },
     Option(
+      name: "--keep", value: "N", example: "1000", commands: [.watch, .view, .serve],
+      summary: "the newest lines of a log that rotates",
+      help: """
+        Shows the newest N lines of a JSON Lines file, and keeps those of the old file when another \
+        one takes its path, or when it is truncated, as tail -F does. Without this option, the list \
+        is what the file contains now.
+        """
+    ) { (options, given) throws(LivelistError) in
+      options.sources.rotation = .keep(last: try given.number(in: 1...1_000_000_000))
+    },
+    Option(
       name: "--timeout", value: "SECONDS", example: "10",
       commands: lists + [.merge, .serve, .explain], summary: "the longest time of a query",
       help: """
@@ -340,6 +371,18 @@ extension Option {
       options.lockAttempts = try given.number(in: 1...1_000_000)
     },
   ]
+}
+
+extension Duration {
+  /// Parses a time such as `200ms`, `2s` or `1m`, of a millisecond to a day. A number without a unit has seconds.
+  init?(text: Substring) {
+    let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+    let units = ["ms": 0.001, "s": 1, "": 1, "m": 60, "h": 3_600]
+    guard let unit = units[String(text.dropFirst(digits.count))], let number = Double(digits),
+      (0.001...86_400).contains(number * unit)
+    else { return nil }
+    self = .seconds(number * unit)
+  }
 }
 
 extension ChangeGuard<JSONElement> {

@@ -25,7 +25,10 @@ struct Watch: Command {
     let input = hasCommands ? CommandInput() : nil
     let source = try await loadedSource(input)
     let container = SwappableContainer(source)
-    let shown = options.selection.applied(to: container)
+    var shown = options.selection.applied(to: container)
+    if let (quiet, longest) = options.settling {
+      shown = shown.debounced(for: quiet, atMost: longest)
+    }
     let mistakes = options.selection.reportMistakes(
       inFirstElementsOf: container, isUnfinished: isStream)
     source.reportUnreadableText()

@@ -33,8 +33,7 @@ extension SourceSpecification {
     switch kind {
     case .file(let path, let format): return format.open(path, options)
     case .files(let pattern, let format):
-      return PolledDataSource(PathPatternSource(pattern: pattern), location: pattern.shown)
-        .flatMap { format.open($0, options, allowsSingleValue: true) }
+      return format.open(pattern, options)
     case .live(let path, let list):
       return RemoteDataSource<JSONElement>(.unixSocket(path: path, list: list), key: options.key)
     case .web(let url):
@@ -98,18 +97,29 @@ extension SourceSpecification.Kind {
 }
 
 extension SourceSpecification.Format {
-  /// - Parameter allowsSingleValue: A Boolean value that indicates whether a file may contain one value
-  ///   instead of an array.
   fileprivate func open(
-    _ path: ByteString, _ options: SourceOptions, allowsSingleValue: Bool = false
+    _ pattern: PathPattern, _ options: SourceOptions
+  ) -> any DataSource<JSONElement> {
+    // A query of a server, which may contain a password, may be taken for a pattern.
+    let shown = SourceSpecification.redacted(pattern.text.description)
+    return switch self {
+    case .json:
+      JSONFileDataSource<JSONElement>.files(matching: pattern, shownAs: shown, key: options.key)
+    case .jsonLines:
+      JSONLinesDataSource<JSONElement>.files(
+        matching: pattern, shownAs: shown, key: options.key, isStrict: options.hasStrictLines)
+    }
+  }
+
+  fileprivate func open(
+    _ path: ByteString, _ options: SourceOptions
   ) -> any DataSource<JSONElement> {
     switch self {
     case .json:
-      JSONFileDataSource<JSONElement>(
-        path: path, key: options.key, allowsSingleValue: allowsSingleValue)
+      JSONFileDataSource<JSONElement>(path: path, key: options.key)
     case .jsonLines:
       JSONLinesDataSource<JSONElement>(
-        path: path, key: options.key, isStrict: options.hasStrictLines)
+        path: path, key: options.key, isStrict: options.hasStrictLines, rotation: options.rotation)
     }
   }
 }

@@ -317,6 +317,25 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
+  @Test func `changes without a pause are shown after the longest wait`() {
+    let (clock, items) = (ManualClock(), Items([0]))
+    let events = RecordingObserver(
+      items.debounced(for: .seconds(1), atMost: .seconds(3), clock: clock))
+    for number in 1...70 {
+      items.append(TestElement(integerLiteral: number))
+      clock.advance(by: .milliseconds(100))
+    }
+    // At 3 s from the first change, and at 3 s from the first one after that.
+    #expect(events.changes.map(\.after.count) == [31, 61])
+    clock.advance(by: .milliseconds(800))
+    #expect(events.eventCount == 3)
+    clock.advance(by: .milliseconds(100))
+    #expect(events.snapshot.count == 71)
+    items.append(71)
+    clock.advance(by: .seconds(1))
+    #expect(events.snapshot.count == 72)
+  }
+
   @Test func `the first contents of a throttled list begin its interval`() {
     let (clock, items) = (ManualClock(), Items([1]))
     let throttled = items.throttled(for: .seconds(1), clock: clock)

@@ -12,19 +12,21 @@ extension DataSource {
   /// | changes, and then none for an interval | one change, or nothing if they cancel each other out |
   /// | a change of the status | the same, at once |
   ///
-  /// If the source changes again and again, nothing is shown until it stops. To show contents meanwhile, use
-  /// ``throttled(for:clock:)``. The list equals the source at the last moment before which it was quiet for the
-  /// interval. As long as there was no element yet, changes are shown at once.
+  /// If the source changes again and again, nothing is shown until it stops, or until the longest wait is over. The list
+  /// equals the source at the last moment before which it was quiet for the interval, or at which the wait was over. As
+  /// long as there was no element yet, changes are shown at once.
   ///
   /// - Parameters:
   ///   - interval: The time that must pass without a change.
+  ///   - longest: The longest time from a change until it is shown, or `nil` if there is no limit.
   ///   - clock: The clock that measures the interval.
   /// - Complexity: O(1) for a change that is pending, and O(k log n) for the change of k of n elements that is shown. The
   ///   output shares the elements of the source.
   public func debounced(
-    for interval: Duration, clock: any Clock<Duration> = ContinuousClock()
+    for interval: Duration, atMost longest: Duration? = nil,
+    clock: any Clock<Duration> = ContinuousClock()
   ) -> LiveCollection<Element> {
-    rateLimited(.debounce, interval, clock)
+    rateLimited(.debounce(atMost: longest), interval, clock)
   }
 
   /// Derives a collection that shows at most one change in each interval.
@@ -66,7 +68,7 @@ extension DataSource {
 
 /// A way to limit the number of changes.
 private enum RateLimit: Sendable {
-  case debounce
+  case debounce(atMost: Duration?)
   case throttle
 }
 
@@ -80,6 +82,8 @@ private struct RateLimitOperator<Element: Differentiable & Sendable>: Collection
   var pending: ChangesetAccumulator?
   /// The time at which pending changes may be shown.
   var deadline = Duration.zero
+  /// The time at which pending changes are shown even if the input goes on to change.
+  var latest: Duration?
   var hasShown = false
 
   mutating func start(_ output: CollectionDraft<Element>) {
@@ -93,7 +97,11 @@ private struct RateLimitOperator<Element: Differentiable & Sendable>: Collection
     // The input may change at the very moment when its earlier changes are due.
     if let change = input.change {
       if pending != nil, now >= deadline { show(change.before, output, now) }
-      if limit == .debounce { deadline = alarm.deadline(after: interval, from: now) }
+      if case .debounce(let longest) = limit {
+        if pending == nil { latest = longest.map { alarm.deadline(after: $0, from: now) } }
+        deadline = alarm.deadline(after: interval, from: now)
+        deadline = min(deadline, latest ?? deadline)
+      }
       pending.append(change)
     }
     guard pending != nil else { return }
@@ -116,6 +124,6 @@ private struct RateLimitOperator<Element: Differentiable & Sendable>: Collection
 
   mutating func didShow(_ output: CollectionDraft<Element>, _ now: Duration) {
     hasShown = hasShown || output.count > 0
-    if limit == .throttle { deadline = alarm.deadline(after: interval, from: now) }
+    if case .throttle = limit { deadline = alarm.deadline(after: interval, from: now) }
   }
 }

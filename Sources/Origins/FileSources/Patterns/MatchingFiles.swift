@@ -1,0 +1,198 @@
+package import Diffing
+import FileWatching
+package import ObservableCollections
+import ReactiveSignals
+package import SwappablePrimitives
+
+/// A file whose path matches a pattern, with the list of its elements.
+package struct MatchingFile<Child: Differentiable & Sendable>: Differentiable, Sendable {
+  package let path: ByteString
+  package let elements: any DataSource<Child>
+
+  package var differenceIdentifier: ByteString { path }
+  package func isContentEqual(to other: MatchingFile) -> Bool { elements === other.elements }
+}
+
+/// The files whose paths match a pattern, in the order of their names. Directories are read whenever they change.
+///
+/// A file enters the list when it has been read, so the list never shows that it loads.
+package struct MatchingFiles<Child: Differentiable & Sendable>: PolledSource {
+  package typealias Element = MatchingFile<Child>
+
+  package struct Change: Sendable {
+    /// A Boolean value that indicates whether a file may have come or gone.
+    var areNamesNew = false
+    /// A Boolean value that indicates whether a directory is another one than before.
+    var isElsewhere = false
+    /// A Boolean value that indicates whether a file was created, and was not moved to its path.
+    var isCreation = false
+    /// The new files that were read.
+    var read: Set<ByteString> = []
+  }
+
+  package struct Memory: Sendable {
+    let report: @Sendable (Change) -> Void
+    var watches: [ByteString: FileWatch] = [:]
+    /// The files in the list.
+    var files: [ByteString: MatchingFile<Child>] = [:]
+    /// The files that are not in the list yet.
+    var new: [ByteString: NewFile] = [:]
+    /// The new files that have not been read yet.
+    var unread: Set<ByteString> = []
+    /// The paths that have gone, each with the time until which it stays in the list.
+    var gone: [ByteString: ContinuousClock.Instant] = [:]
+  }
+
+  struct NewFile: Sendable {
+    let file: MatchingFile<Child>
+    /// Reports that the file was read.
+    let observation: Disposable
+    /// The time until which it may still be renamed onto another file.
+    let earliest: ContinuousClock.Instant
+
+    var isRead: Bool { file.elements.isRead }
+  }
+
+  /// The time for which a path that has gone stays in the list. An editor may rename the old file
+  /// before it creates the new one. The time is shorter than that after which a file counts as missing.
+  private static var grace: Duration { .milliseconds(150) }
+
+  /// The time for which a created file waits, because programs write a file of another name before they rename it.
+  private static var patience: Duration { .milliseconds(250) }
+
+  /// The pause before a directory that cannot be read is read again. Its permissions may change without an event.
+  private static var retry: Duration { .seconds(1) }
+
+  private let pattern: PathPattern
+  private let shownPattern: String
+  private let group = ReadGroup()
+  private let open: @Sendable (ByteString, ReadGroup) -> any DataSource<Child>
+
+  /// Returns the elements of all files, in the order of the paths.
+  ///
+  /// - Parameters:
+  ///   - pattern: The pattern.
+  ///   - shownPattern: The pattern for people.
+  ///   - open: A closure that returns the elements of the file at a path, which is read in a group.
+  package static func elements(
+    of pattern: PathPattern, shownAs shownPattern: String,
+    _ open: @escaping @Sendable (ByteString, ReadGroup) -> any DataSource<Child>
+  ) -> LiveCollection<Child> {
+    dataSource(of: pattern, shownAs: shownPattern, open).flatMap { $0.elements }
+  }
+
+  package static func dataSource(
+    of pattern: PathPattern, shownAs shownPattern: String,
+    _ open: @escaping @Sendable (ByteString, ReadGroup) -> any DataSource<Child>
+  ) -> PolledDataSource<MatchingFiles> {
+    let files = MatchingFiles(pattern: pattern, shownPattern: shownPattern, open: open)
+    return PolledDataSource(
+      files, writer: SourceWriter(of: PolledDataSource<MatchingFiles>.self, location: shownPattern),
+      loop: ReadLoop(clock: .continuous, group: files.group))
+  }
+
+  package func start(_ report: @escaping @Sendable (Change) -> Void) -> Memory {
+    Memory(report: report)
+  }
+
+  package func merge(_ change: Change, into unread: inout Change) {
+    unread.areNamesNew = unread.areNamesNew || change.areNamesNew
+    unread.isElsewhere = unread.isElsewhere || change.isElsewhere
+    unread.isCreation = unread.isCreation || change.isCreation
+    unread.read.formUnion(change.read)
+  }
+
+  package func readTime(of unread: Change, _ memory: Memory) -> ReadTime {
+    // One slow file must not hold up the others.
+    unread.areNamesNew || memory.unread.isSubset(of: unread.read)
+      ? .now : .after(Self.patience)
+  }
+
+  package func read(_ attempt: ReadAttempt, _ memory: inout Memory) async -> ReadResult {
+    var matches = pattern.matches()
+    // A directory may have changed before it was watched.
+    while memory.watch(matches.directories, in: group) { matches = pattern.matches() }
+    let now = ContinuousClock.now
+    let isElsewhere = attempt.change?.isElsewhere ?? false
+    // Nothing is known of the paths in a directory that cannot be read, so they stay.
+    let missing = Set(memory.files.keys).subtracting(matches.paths)
+    let hidden = missing.filter { path in matches.unreadable.contains { path.hasPrefix($0) } }
+    for path in matches.paths { memory.gone[path] = nil }
+    for path in missing.subtracting(hidden) {
+      if path.linkTarget != nil || isElsewhere && path.parentDirectory.isDirectory {
+        // It will not come back, and its elements do not fit those of the new files.
+        memory.gone[path] = now
+      } else if memory.gone[path] == nil {
+        memory.gone[path] = now + Self.grace
+      }
+    }
+    for (path, end) in memory.gone where end <= now { memory.files[path] = nil }
+    memory.gone = memory.gone.filter { $0.value > now && !hidden.contains($0.key) }
+    let isHeld = attempt.change?.isCreation == true && !attempt.isFirst && !isElsewhere
+    memory.follow(matches.paths, until: isHeld ? now + Self.patience : now) { open($0, group) }
+    memory.unread = Set(memory.new.filter { !$0.value.isRead }.keys)
+    if attempt.isFirst, !memory.unread.isEmpty { return .nothing(for: nil) }
+    for (path, new) in memory.new where new.isRead && new.earliest <= now {
+      memory.files[path] = new.file
+      memory.new[path] = nil
+    }
+    var pauses = memory.gone.values.map { now.duration(to: $0) }
+    pauses += memory.new.values.map(\.earliest).filter { $0 > now }.map { now.duration(to: $0) }
+    if matches.error != nil { pauses.append(Self.retry) }
+    var result = ReadResult.contents(
+      .whole(memory.files.values.sorted { $0.path < $1.path }), again: pauses.min())
+    result.hasCommonCause = isElsewhere || attempt.isFirst
+    if let error = matches.error {
+      result.state = .failed(SourceError(code: "directory", message: error))
+    } else if memory.files.isEmpty {
+      let message = "No file matches \(shownPattern)."
+      result.diagnostics = [SourceStatus.Diagnostic(code: "no-match", message: message)]
+    }
+    return result
+  }
+}
+
+extension MatchingFiles.Memory {
+  /// Watches these directories, and no others.
+  ///
+  /// - Returns: A Boolean value that indicates whether another directory is watched now.
+  fileprivate mutating func watch(_ directories: Set<ByteString>, in group: ReadGroup) -> Bool {
+    for path in watches.keys where !directories.contains(path) { watches[path] = nil }
+    let new = directories.subtracting(watches.keys)
+    for path in new {
+      let watch = FileWatch(path: path) { [report] event in
+        report(
+          MatchingFiles.Change(
+            areNamesNew: true, isElsewhere: event.isElsewhere,
+            isCreation: event.kind != .replaced))
+      }
+      watches[path] = watch
+      group.add { [weak watch] in watch?.check() != nil }
+    }
+    return !new.isEmpty
+  }
+
+  /// Begins to read the files that are not known.
+  fileprivate mutating func follow(
+    _ paths: [ByteString], until earliest: ContinuousClock.Instant,
+    _ open: (ByteString) -> any DataSource<Child>
+  ) {
+    let unknown = Set(paths).subtracting(files.keys)
+    new = new.filter { unknown.contains($0.key) }
+    for path in unknown.subtracting(new.keys) {
+      let elements = open(path)
+      let observation = elements.observeStatus { [report, weak elements] _ in
+        if elements?.isRead == true { report(MatchingFiles.Change(read: [path])) }
+      }
+      elements.start()
+      new[path] = MatchingFiles.NewFile(
+        file: MatchingFile(path: path, elements: elements), observation: observation,
+        earliest: earliest)
+    }
+  }
+}
+
+extension DataSource {
+  /// A Boolean value that indicates whether the source has loaded or failed.
+  fileprivate var isRead: Bool { collection.current.state.hasLoaded || status.error != nil }
+}
