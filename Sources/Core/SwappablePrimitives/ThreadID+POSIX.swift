@@ -26,4 +26,7 @@ package struct ThreadID: Hashable, Sendable {
 
   /// Lets other threads run.
   package static func yield() { sched_yield() }
+
+  /// Lets the calling thread sleep.
+  package static func sleep(milliseconds: UInt32) { usleep(milliseconds * 1_000) }
 }

@@ -24,6 +24,7 @@ struct Livelist {
     // Block the signals before any other thread starts, because threads inherit the blocked
     // signals.
     if command is Watch || command is Serve { Interruption.block() }
+    if !(command is View) { Interruption.handleStops() }
     Task.detached {
       do throws(LivelistError) {
         try await command.run(Output())

@@ -1,4 +1,5 @@
 import Foundation
+import ObservableCollections
 import SwappablePrimitives
 import TerminalViews
 
@@ -143,6 +144,32 @@ enum Interruption {
       action()
     }
   }
+
+  /// Blocks the signal of Ctrl-Z, and stops the program when it has come, without a lock or a transaction.
+  ///
+  /// Call this function before any other thread starts.
+  static func handleStops() {
+    var stop = sigset_t()
+    sigemptyset(&stop)
+    sigaddset(&stop, SIGTSTP)
+    pthread_sigmask(SIG_BLOCK, &stop, nil)
+    Thread.detachNewThread { [stop] in
+      var stop = stop
+      while true {
+        var signal: Int32 = 0
+        guard sigwait(&stop, &signal) == 0 else { continue }
+        ReadPause.begin(within: stopLimit)
+        Self.stop()
+        ReadPause.end()
+      }
+    }
+  }
+
+  /// Stops the process with the default action of the signal of Ctrl-Z, and returns when it continues.
+  static func stop() { withUnblockedSignal(SIGTSTP) { _ = raise(SIGTSTP) } }
+
+  /// The longest time for which Ctrl-Z waits for reads.
+  static let stopLimit = Duration.milliseconds(800)
 
   /// Ends the program after a signal, or when the reader of the output is gone.
   static func watch(_ output: Output) {

@@ -110,11 +110,11 @@ private final class PolledReader<Source: PolledSource>: Sendable {
   ///
   /// The memory goes here, and not with the last reference: a report may hold that, and wait for what ends the reports.
   func end() {
-    loop.end()
     let memory = state.withLock { state in
       state.hasEnded = true
       return state.memory.take()
     }
+    loop.end()
     withExtendedLifetime(memory) {}
   }
 
@@ -181,6 +181,7 @@ private final class PolledReader<Source: PolledSource>: Sendable {
   private func finish(
     _ reading: Reading, _ result: Result, _ memory: Source.Memory
   ) -> Duration? {
+    if !result.hasContents, Task.isCancelled, readAgain(reading, memory) { return nil }
     let (now, shown) = (loop.clock.now, writer.collection.current.state.status.state)
     let (isShown, pause, request, hasEnded) = state.withLock { state in
       let (isShown, pause) = state.patience.handle(result, shown: shown, at: now)
@@ -192,6 +193,20 @@ private final class PolledReader<Source: PolledSource>: Sendable {
     show(result, isShown: isShown, hasEnded: hasEnded, of: reading)
     if let request { loop.request(request) }
     return pause
+  }
+
+  /// Asks for another read, if a pause of the program has interrupted this one.
+  ///
+  /// - Returns: `false` if the source was released.
+  private func readAgain(_ reading: Reading, _ memory: Source.Memory) -> Bool {
+    let hasEnded = state.withLock { state in
+      guard !state.hasEnded else { return true }
+      (state.memory, state.missed) = (memory, reading.attempt.change)
+      state.refreshes = reading.refreshes + state.refreshes
+      return false
+    }
+    if !hasEnded { loop.request(.now) }
+    return !hasEnded
   }
 
   /// Publishes a result now, or together with those of the group.

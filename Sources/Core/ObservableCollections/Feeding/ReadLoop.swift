@@ -56,7 +56,15 @@ package final class ReadLoop: Sendable {
   package var isStarted: Bool { state.withLock { $0.run != nil } }
 
   /// Lets requests lead to runs.
-  package func start(_ run: @escaping Run) { state.withLock { $0.run = run } }
+  package func start(_ run: @escaping Run) {
+    state.withLock { $0.run = run }
+    ReadPause.add(self)
+  }
+
+  /// Cancels the task that runs, if there is one.
+  fileprivate func interrupt() { state.withLock { $0.task }?.cancel() }
+
+  fileprivate var isRunning: Bool { state.withLock { $0.schedule.isRunning } }
 
   /// Asks for a run. Before ``start(_:)`` and after ``end()``, this method does nothing.
   package func request(_ request: ReadSchedule.Request) { _ = handle(.request(request)) }
@@ -92,6 +100,7 @@ package final class ReadLoop: Sendable {
 
   private func begin(_ number: Int) {
     guard let run = state.withLock({ $0.pause == number ? $0.run : nil }) else { return }
+    if ReadPause.holds({ [weak self] in self?.begin(number) }) { return }
     group?.begin()
     let task = Task.detached(executorPreference: threads) { [weak self, group] in
       defer { group?.end() }
@@ -104,6 +113,70 @@ package final class ReadLoop: Sendable {
       if state.pause == number { state.task = task }
       return state.run == nil
     }
-    if isEnded { task.cancel() }
+    if isEnded || ReadPause.isOn { task.cancel() }
+  }
+}
+
+/// A pause of all loops of the process, for a program that is about to be stopped.
+///
+/// A stopped program that is in the middle of a read may hold a lock of a database, so others could not write.
+package enum ReadPause {
+  private struct Member: Sendable {
+    weak let loop: ReadLoop?
+  }
+
+  private struct State: Sendable {
+    var isOn = false
+    /// The runs that were to begin during the pause.
+    var held: [@Sendable () -> Void] = []
+    var members: [Member] = []
+    /// The number of members at which those that are gone are removed.
+    var limit = 64
+  }
+
+  private static let state = Locked(State())
+
+  package static var isOn: Bool { state.withLock { $0.isOn } }
+
+  fileprivate static func add(_ loop: ReadLoop) {
+    state.withLock { state in
+      if state.members.count >= state.limit {
+        state.members.removeAll { $0.loop == nil }
+        state.limit = max(64, state.members.count * 2)
+      }
+      state.members.append(Member(loop: loop))
+    }
+  }
+
+  /// Keeps a run for the end of the pause.
+  ///
+  /// - Returns: `false` if there is no pause.
+  fileprivate static func holds(_ run: @escaping @Sendable () -> Void) -> Bool {
+    state.withLock { state in
+      if state.isOn { state.held.append(run) }
+      return state.isOn
+    }
+  }
+
+  /// Interrupts all reads, and waits until they have ended. None begins before ``end()``.
+  ///
+  /// - Parameter limit: The longest time to wait, because a server may not answer.
+  package static func begin(within limit: Duration) {
+    let loops = state.withLock { state in
+      state.isOn = true
+      return state.members.compactMap(\.loop)
+    }
+    for loop in loops { loop.interrupt() }
+    let deadline = ContinuousClock.now + limit
+    while loops.contains(where: \.isRunning), .now < deadline { ThreadID.sleep(milliseconds: 1) }
+  }
+
+  /// Ends the pause. The reads that were interrupted are made again.
+  package static func end() {
+    let held = state.withLock { state in
+      defer { (state.isOn, state.held) = (false, []) }
+      return state.held
+    }
+    for run in held { run() }
   }
 }

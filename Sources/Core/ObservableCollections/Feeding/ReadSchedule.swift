@@ -96,6 +96,8 @@ package struct ReadSchedule: Sendable {
     }
   }
 
+  package var isRunning: Bool { if case .running = state { true } else { false } }
+
   /// Moves to the next state, and returns the action to perform.
   package mutating func handle(_ input: Input, at time: Instant) -> Action {
     latest = max(latest, time)

@@ -165,9 +165,28 @@ struct PolledFile<Format: FileFormat>: PolledSource {
     result.mode =
       polling.map { ("polling", $0) } ?? ("notified", "The system reports each change of the file.")
     result.diagnostics =
-      [polling.map { SourceStatus.Diagnostic(code: "polling", message: $0) }].compactMap(\.self)
+      [
+        polling.map { SourceStatus.Diagnostic(code: "polling", message: $0) },
+        outsideRemark(memory),
+      ]
+      .compactMap(\.self)
       + memory.format.diagnostics
     return result
+  }
+}
+
+extension PolledFile {
+  /// A remark on a file that has a path, but no name. It is mounted by itself, and its name outside leads to another file.
+  private func outsideRemark(_ memory: Memory) -> SourceStatus.Diagnostic? {
+    guard memory.watch.state.stamp?.isUnlinked == true,
+      // The descriptor of a file leads to it, also if it has no name.
+      !["/proc/", "/dev/fd/"].contains(where: { path.hasPrefix($0) })
+    else { return nil }
+    return SourceStatus.Diagnostic(
+      code: "replaced-outside",
+      message:
+        "\(path) was replaced outside of its mount, so changes are not seen; mount its folder instead."
+    )
   }
 }
 

@@ -364,7 +364,8 @@ extension SQLiteLiveQuery: PolledSource {
   ) async -> ReadResult {
     memory.isBurst = attempt.change?.isBurst ?? false
     let client = memory.client
-    // The release of the data source interrupts the query.
+    // The release of the data source interrupts the query, and so does a pause of the program.
+    cancellation.reset()
     return await withTaskCancellationHandler {
       read(attempt, for: client)
     } onCancel: {

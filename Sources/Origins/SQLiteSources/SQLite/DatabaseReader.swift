@@ -224,10 +224,13 @@ final class QueryCancellation: Sendable {
     self.timeout = timeout
   }
 
-  /// Ends the statements that run, and all later ones. Any thread may call this method.
+  /// Ends the statements that run, and all later ones until ``reset()``. Any thread may call this method.
   func cancel() {
     state.withLock { $0.isRequested = true }
   }
+
+  /// Lets statements run again.
+  func reset() { state.withLock { $0.isRequested = false } }
 
   fileprivate func begin() {
     guard let timeout else { return }

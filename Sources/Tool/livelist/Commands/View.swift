@@ -31,7 +31,9 @@ struct View: Command {
     sourceOptions.followsPipes = !printsOnce
     let sources = ViewSources(sourceOptions)
     let source = try sources.open(specification)
-    let contents = try await load(source, output)
+    let contents = try await StopHandler.handlingStops { () async throws(LivelistError) in
+      try await load(source, output)
+    }
     try await options.selection.check(contents, of: specification.kind)
     if printsOnce {
       options.selection.reportMistakes(in: contents)
@@ -121,5 +123,37 @@ final class ViewSources {
     let source = try specification.open(options)
     input = (specification.kind, source)
     return source
+  }
+}
+
+/// Stops the program without a lock or a transaction when Ctrl-Z is pressed, before the view has taken the terminal.
+private enum StopHandler {
+  @MainActor
+  static func handlingStops<Result>(
+    _ body: @MainActor () async throws(LivelistError) -> Result
+  ) async throws(LivelistError) -> Result {
+    let stops: Task<Void, Never>
+    do throws(TerminalError) {
+      // The screen has handlers of its own, so these must be gone before.
+      let signals = try TerminalSignals([.suspend])
+      stops = Task.detached {
+        for await _ in signals.signals {
+          ReadPause.begin(within: Interruption.stopLimit)
+          try? signals.withPreviousActions { Interruption.stop() }
+          ReadPause.end()
+        }
+      }
+    } catch {
+      throw .input("\(error)")
+    }
+    let result: Swift.Result<Result, LivelistError>
+    do throws(LivelistError) {
+      result = .success(try await body())
+    } catch {
+      result = .failure(error)
+    }
+    stops.cancel()
+    await stops.value
+    return try result.get()
   }
 }

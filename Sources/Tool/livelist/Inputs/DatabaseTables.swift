@@ -5,13 +5,23 @@ import SwappablePrimitives
 /// The tables and views of a database.
 struct DatabaseTables {
   private let path: ByteString
+  /// The end of a path whose file nobody writes.
+  static let immutableSuffix: ByteString = "?immutable"
+
+  /// Returns the path without its end, or `nil` if it has none.
+  static func immutableFile(_ path: ByteString) -> ByteString? {
+    let count = path.bytes.count - immutableSuffix.bytes.count
+    guard count > 0, path.dropFirst(count) == immutableSuffix else { return nil }
+    return ByteString(bytes: path.bytes[..<count])
+  }
+
   private let connection: SQLiteConnection
   private let names: [String]
   private let views: Set<ByteString>
 
   init(path: ByteString) throws(SQLiteError) {
     self.path = path
-    connection = try SQLiteConnection(path: path, access: .readOnly)
+    connection = try SQLiteConnection(reading: path)
     let rows = try connection.query(
       """
       SELECT name, type FROM sqlite_schema
@@ -61,5 +71,13 @@ struct DatabaseTables {
     (try? DatabaseTables(path: path).hint)
       ?? "append one to the path, for example "
       + "sqlite:\(SourceSpecification.redacted(path.description))?SELECT * FROM …"
+  }
+}
+
+extension SQLiteConnection {
+  /// Opens a database for reading. The path may end with ``DatabaseTables/immutableSuffix``.
+  convenience init(reading path: ByteString) throws(SQLiteError) {
+    let file = DatabaseTables.immutableFile(path)
+    try self.init(path: file ?? path, access: file == nil ? .readOnly : .immutable)
   }
 }

@@ -57,11 +57,17 @@ extension SourceSpecification {
   private static func query(
     _ path: ByteString, _ sql: String, key: String?, _ options: SourceOptions
   ) throws(SQLiteError) -> any DataSource<JSONElement> {
-    try SQLiteDataSource(
-      path: path, sql: sql, arguments: [], uniqueColumnNames: true, timeout: options.timeout
-    ) { row in
+    let map: @Sendable (SQLiteRow) throws -> JSONElement = { row in
       try RowElements.element(of: row, key: key)
     }
+    guard DatabaseTables.immutableFile(path) != nil else {
+      return try SQLiteDataSource(
+        path: path, sql: sql, arguments: [], uniqueColumnNames: true, timeout: options.timeout,
+        map: map)
+    }
+    return try SQLiteDataSource(
+      connection: SQLiteConnection(reading: path), sql: sql, uniqueColumnNames: true,
+      timeout: options.timeout, map: map)
   }
 }
 
@@ -71,7 +77,7 @@ extension SourceSpecification.Kind {
     get async {
       switch self {
       case .query(let path, let sql):
-        let connection = try? SQLiteConnection(path: path, access: .readOnly)
+        let connection = try? SQLiteConnection(reading: path)
         return (try? connection?.query(Self.rowOfNulls(sql)).map(\.columnNames)) ?? []
       case .table(let path, let name):
         guard let sql = try? DatabaseTables(path: path).query(for: name).sql else { return [] }
@@ -260,6 +266,10 @@ extension LivelistError {
     case .severalStatements: error.help = "use a single SELECT statement"
     case .arguments:
       error.help = "write the values into the SQL, because livelist binds no arguments"
+    case .logFiles:
+      error.help =
+        "read it as its owner, or while a program of the owner has it open, or as a file that nobody writes: "
+        + "PATH?immutable#TABLE or PATH?immutable?SQL"
     case .decoding: error.help = "change the query, or the field of --key"
     default: break
     }

@@ -294,8 +294,20 @@ private struct SourceParser {
 
   // MARK: Databases
 
-  /// Parses `PATH?SQL`, `PATH#TABLE` or `PATH`.
+  /// Parses `PATH?SQL`, `PATH#TABLE` or `PATH`, or one of them with `?immutable` after the path.
   private func database(_ rest: ByteString) throws(LivelistError) -> SourceSpecification.Kind {
+    if let (path, after) = rest.split(at: "?"), after.hasPrefix("immutable"), !exists(rest),
+      case let query = after.dropFirst("immutable".utf8.count),
+      query.isEmpty || query.hasPrefix("#") || query.hasPrefix("?")
+    {
+      switch try database(path + query) {
+      case .query(let path, let sql):
+        return .query(path: path + DatabaseTables.immutableSuffix, sql: sql)
+      case .table(let path, let name):
+        return .table(path: path + DatabaseTables.immutableSuffix, name: name)
+      case let other: return other
+      }
+    }
     if let table = try table(in: rest) { return table }
     let parts = rest.split(at: "?")
     let path = parts?.before ?? rest

@@ -124,7 +124,9 @@ extension ShownStatus {
       self.init(state: "held", message: reason)
     } else {
       // Other remarks, such as one on polling, do not concern the contents.
-      let remarks = status.diagnostics.filter { ["malformed-lines", "no-match"].contains($0.code) }
+      let remarks = status.diagnostics.filter {
+        ["malformed-lines", "no-match", "immutable", "replaced-outside"].contains($0.code)
+      }
       let message = status.shownMessage ?? remarks.map(\.message).joined(separator: " ")
       self.init(state: status.state.name, message: message.isEmpty ? nil : message)
     }

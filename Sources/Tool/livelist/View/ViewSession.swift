@@ -91,7 +91,10 @@ final class ViewSession {
     case .arrange: arrange()
     case .swap(let text): swap(to: text)
     case .redraw: screen.redraw()
-    case .stop: screen.suspend()
+    case .stop:
+      ReadPause.begin(within: Interruption.stopLimit)
+      screen.suspend()
+      ReadPause.end()
     case .quit: return false
     case nil: break
     }

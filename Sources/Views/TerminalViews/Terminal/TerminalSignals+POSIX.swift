@@ -128,7 +128,7 @@ public final class TerminalSignals: Sendable {
   }
 
   /// Performs work while the signals have their previous actions.
-  func withPreviousActions(_ body: () throws(TerminalError) -> Void) throws(TerminalError) {
+  package func withPreviousActions(_ body: () throws(TerminalError) -> Void) throws(TerminalError) {
     handlers.restore()
     defer { handlers.install() }
     try body()
