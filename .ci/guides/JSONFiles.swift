@@ -1,2 +1,2 @@
 // After the page:
-print(entries.count, anything.count, names.count, payments.count, log.count)
+print(entries.count, anything.count, names.count, payments.count, log.count, services.count)

@@ -10,7 +10,7 @@ import Testing
 
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("SQLiteQueries")
-    #expect(guide.code.count == 6)
+    #expect(guide.code.count == 7)
     let todo = #filePath.replacing("SQLiteQueriesGuideTests", with: "Todo")
     let missing = try Set(guide.paragraphs(missingIn: #filePath))
       .intersection(guide.paragraphs(missingIn: todo))
@@ -46,6 +46,21 @@ import Testing
       try connection.execute("UPDATE task SET done = ? WHERE title = ?", [true, title])
       try connection.execute("INSERT INTO task (title) VALUES (?)", [next])
     }
+  }
+
+  func rename(_ id: Int, _ title: String, _ connection: SQLiteConnection) async throws -> Int {
+    try await connection.write {
+      try $0.execute("UPDATE task SET title = ? WHERE id = ?", [title, id])
+    }
+    return try await connection.read { try $0.query("SELECT id FROM task").count }
+  }
+
+  @Test func `a row is renamed without blocking`() async throws {
+    let connection = try SQLiteConnection.makeInMemory()
+    try connection.execute("CREATE TABLE task (id INTEGER PRIMARY KEY, title TEXT)")
+    try connection.execute("INSERT INTO task VALUES (1, 'a'), (2, 'b')")
+    #expect(try await rename(1, "c", connection) == 2)
+    #expect(try connection.query("SELECT 1 FROM task WHERE title = 'c'").count == 1)
   }
 
   func show(done: Bool, from path: String, in shown: SwappableContainer<Todo>) throws {

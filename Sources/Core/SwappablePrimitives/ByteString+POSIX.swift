@@ -236,6 +236,7 @@ extension ByteString {
   }
 
   package var isDirectory: Bool { fileStatus().map { $0.st_mode & S_IFMT == S_IFDIR } ?? false }
+  package var isFile: Bool { fileStatus().map { $0.st_mode & S_IFMT == S_IFREG } ?? false }
 
   /// Returns the names in the directory at this path, in no particular order, without `.` and `..`.
   ///

@@ -1,4 +1,4 @@
-import FileWatching
+@testable import FileWatching
 import SwappablePrimitives
 import Testing
 
@@ -83,6 +83,36 @@ struct FakeSystemTests {
     fake.setFile("/a", inode: 7, size: 1, time: 2)
     #expect(fake.fireTimers() == [.seconds(1)])
     try await log.next(.modified)
+  }
+
+  @Test func `an idle file is checked rarely`() {
+    fake.setFile("/a", inode: 7)
+    let log = EventLog("/a", intervals: FileWatch.Intervals(), system: fake.system)
+    let pauses = (0..<20).map { _ in fake.fireTimers()[0] }
+    #expect(pauses.prefix(5).allSatisfy { $0 == .seconds(1) })
+    #expect(pauses.dropFirst(5).allSatisfy { $0 == .seconds(2) })
+    fake.send(.modified, to: "/a")
+    fake.fireTimers()
+    #expect(fake.fireTimers() == [.seconds(1)])
+    withExtendedLifetime(log) {}
+  }
+
+  @Test func `a file system that reports no changes is named`() async throws {
+    fake.setFile("/a", inode: 7)
+    let log = EventLog("/a", intervals: FileWatch.Intervals(), system: fake.system)
+    for version in 2...3 {
+      for _ in 0..<4 { fake.fireTimers() }
+      fake.setFile("/a", inode: 7, size: Int64(version), time: Int64(version))
+      fake.fireTimers()
+      try await log.next(.modified)
+    }
+    for _ in 0..<4 { fake.fireTimers() }
+    try await log.next(.check)
+    #expect(try #require(log.watch.diagnostic).contains("its file system reports no changes"))
+    fake.send(.modified, to: "/a")
+    fake.setFile("/a", inode: 7, size: 4, time: 4)
+    fake.fireTimers()
+    #expect(log.watch.diagnostic == nil)
   }
 
   /// A second write may follow before the clock of the file system ticks.

@@ -88,7 +88,9 @@ import Testing
       Cell(state: .connecting)
 
     case (.live, .status): Cell(state: .live, actions: [.show(failed)])
-    case (.live, .broken), (.live, .invalid), (.live, .refused):
+    case (.live, .broken):
+      Cell(state: .pausing, actions: [.disconnect, .pause(failures: 1)])
+    case (.live, .invalid), (.live, .refused):
       Cell(state: .pausing, actions: broken)
     case (.live, .mismatch): Cell(state: .pausing, actions: broken, token: nil)
     case (.live, .start), (.live, .alive), (.live, .lasted), (.live, .retry): Cell(state: .live)
@@ -119,6 +121,34 @@ import Testing
     #expect(machine.handle(.status(Self.failed)) == [.show(Self.failed)])
     #expect(machine.handle(.refused(Self.lost)) == Self.broken)
     #expect(machine.handle(.retry) == [.connect(since: nil)])
+  }
+
+  @Test func `a stream that ends is continued without a change of the status, unless that fails`() {
+    let silent = [Machine.Action.disconnect, .pause(failures: 1)]
+    var machine = Self.machine(.live, hasContents: true)
+    for _ in 0..<3 {
+      #expect(machine.handle(.broken(Self.lost)) == silent)
+      #expect(machine.handle(.retry) == [.connect(since: "seven")])
+      _ = machine.handle(.alive(since: "seven", revision: 7, token: "seven"))
+      _ = machine.handle(.lasted)
+    }
+    // A stream that ends soon again.
+    _ = machine.handle(.broken(Self.lost))
+    _ = machine.handle(.retry)
+    _ = machine.handle(.alive(since: "seven", revision: 7, token: "seven"))
+    #expect(machine.handle(.broken(Self.lost)) == Self.brokenAgain)
+    // The attempt fails.
+    for failure in [Machine.Input.broken(Self.lost), .refused(Self.lost)] {
+      var machine = Self.machine(.live, hasContents: true)
+      _ = machine.handle(.broken(Self.lost))
+      _ = machine.handle(.retry)
+      #expect(machine.handle(failure) == Self.brokenAgain)
+    }
+    // The server asks for a long pause.
+    var late = Self.machine(.live, hasContents: true)
+    #expect(
+      late.handle(.broken(Self.lost, after: .seconds(6)))
+        == [.disconnect, .show(.failed(Self.lost)), .pause(failures: 1, after: .seconds(6))])
   }
 
   @Test func `the time that a server asks for is part of the pause`() {

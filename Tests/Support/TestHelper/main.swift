@@ -4,6 +4,7 @@
 ///     TestHelper sql PATH           runs each line of the input as SQL on the database at PATH
 ///     TestHelper save PATH [KIND]   saves each line of the input as the file at PATH
 ///     TestHelper keep KIND PATH     saves states of a session in a store until it is killed
+///     TestHelper guest USER PATH    reads the database at PATH as another user
 ///     TestHelper missing COUNT DIRECTORY   observes databases that do not exist
 ///     TestHelper patch PATH         overwrites bytes of the file at PATH
 ///     TestHelper postgres CONNINFO SQL   observes a query of a PostgreSQL database
@@ -13,6 +14,7 @@
 ///     TestHelper job PROGRAM …      runs a program as a job, and continues the job after a stop
 let subcommands: [String: ([String]) -> Int32] = [
   "closed": runClosedCommand,
+  "guest": runGuestCommand,
   "job": runJobCommand,
   "keep": runKeepCommand,
   "missing": runMissingCommand,

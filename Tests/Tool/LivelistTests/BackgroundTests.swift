@@ -34,6 +34,46 @@ import Testing
     #expect(try program.waitForEnd() == 0)
   }
 
+  #if os(Linux)
+    @Test(arguments: ["view", "watch"], ["DELETE", "WAL"])
+    func `a program that is stopped during a query holds no lock`(
+      command: String, journal: String
+    ) throws {
+      try place.sql(
+        "a.db", "PRAGMA journal_mode = \(journal)", "CREATE TABLE t (id INTEGER PRIMARY KEY)",
+        "INSERT INTO t VALUES (1)")
+      let endless =
+        "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c"
+      let program = try Program(
+        "TestHelper",
+        [
+          "job", Program.find("livelist"), command,
+          place.sqlite("a.db", "SELECT id, (\(endless)) FROM t"),
+        ],
+        environment: ["NO_COLOR": nil], terminal: terminal)
+      try terminal.wait(until: "the query runs") { _ in isRead("a.db", journal) }
+      try terminal.type("\u{1A}")
+      try terminal.wait(for: "stopped")
+      #expect(!isRead("a.db", journal))
+      try place.sql("a.db", "INSERT INTO t VALUES (2)", "PRAGMA wal_checkpoint(TRUNCATE)")
+      try terminal.type("fg\n")
+      try terminal.wait(until: "the query runs again") { _ in isRead("a.db", journal) }
+      try terminal.type("\u{03}")
+      _ = try program.waitForEnd()
+    }
+
+    /// Returns a Boolean value that indicates whether a transaction of another process reads a database.
+    private func isRead(_ name: String, _ journal: String) -> Bool {
+      let locks = (try? String(contentsOfFile: "/proc/locks", encoding: .utf8)) ?? ""
+      var status = stat()
+      // In WAL mode, a transaction locks a byte of the index. Byte 128 is locked while it is open.
+      guard stat(place(journal == "WAL" ? name + "-shm" : name), &status) == 0 else { return false }
+      return locks.split(separator: "\n").contains {
+        $0.contains(":\(status.st_ino) ") && !$0.hasSuffix(" 128 128")
+      }
+    }
+  #endif
+
   @Test func `a view in the background stops until it is in the foreground`() throws {
     let program = try start(["view", place.json("a.json", "[1,2,3]")])
     try terminal.wait(for: "stopped")

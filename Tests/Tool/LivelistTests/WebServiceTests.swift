@@ -29,7 +29,7 @@ import Testing
     server.stop()
     #expect(
       try watching.line().hasPrefix(
-        #"{"event":"status","state":"failed","message":"\#(server.url()): the "#))
+        #"{"event":"status","state":"failed","message":"\#(server.url()): "#))
     source.update(at: 0) { $0.n = 5 }
     try server.start()
     // The messages of the attempts meanwhile differ.

@@ -93,7 +93,7 @@ extension JSONFileDataSource where Element: Decodable {
   ///
   ///     let services = JSONFileDataSource<Service>.files(matching: "conf.d/*.json")
   ///
-  /// Files may come and go. A new file is shown when it has been read; a file that was created, not renamed, is shown
+  /// The list reads at once. Files may come and go. A new file is shown when it has been read; a file that was created, not renamed, is shown
   /// after 250 ms, because it may be the temporary file of a save. If files change because a link is switched or a
   /// directory is exchanged, the list shows all of them in one change. Otherwise, each file is followed by itself.
   ///

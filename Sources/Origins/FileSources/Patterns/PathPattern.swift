@@ -51,12 +51,8 @@ package struct PathPattern: Sendable, Equatable {
         return result.names(in: path, matching: name).map { path + $0 + ending }
       }
     }
-    result.paths = paths.filter(PathPattern.isFile).sorted()
+    result.paths = paths.filter(\.isFile).sorted()
     return result
-  }
-
-  private static func isFile(_ path: ByteString) -> Bool {
-    path.fileStatus().map { $0.st_mode & S_IFMT == S_IFREG } ?? false
   }
 }
 

@@ -12,7 +12,7 @@ import ObservableCollections
 /// | `change` | – | as `invalid` | publish | – | – |
 /// | `alive` | – | live if it answers the token, otherwise as `invalid` | break if the revision differs | – | – |
 /// | `status` | – | show it if it has an error | show it | – | – |
-/// | `broken` | – | as `refused`, but silently at first if there are no contents | break | – | – |
+/// | `broken` | – | as `refused`, but silently at first if there are no contents | break, at first silently | – | – |
 /// | `lasted` | – | – | the earlier failures no longer count | – | – |
 /// | `refused` | – | break, without token if the server may have rejected it | break | – | – |
 /// | `ended` | – | disconnect, show the reason, stop | the same | – | – |
@@ -21,8 +21,9 @@ import ObservableCollections
 /// | `retry` | – | – | – | connect | – |
 /// | `stop` | stop | disconnect, stop | disconnect, stop | stop | – |
 ///
-/// To break means to disconnect, to show the reason, and to pause. A dash means that nothing happens. A connection does
-/// not break silently if the server asks for a pause.
+/// To break means to disconnect, to show the reason, and to pause. A dash means that nothing happens. A connection without
+/// contents does not break silently if the server asks for a pause. A live one breaks silently if it has lasted for some
+/// time, and the server asks for a short pause at most.
 struct RemoteMachine {
   enum State: Hashable, CaseIterable {
     /// Nobody observes the source yet.
@@ -137,8 +138,11 @@ struct RemoteMachine {
     case (.connecting, .refused(let error, let delay)):
       countTokenFailure(error)
       return breakOff(error, after: delay)
-    case (.live, .broken(let error, let delay)), (.live, .refused(let error, let delay)):
-      return breakOff(error, after: delay)
+    case (.live, .broken(let error, let delay)):
+      // Many servers and proxies end each stream after a while. The status changes if it cannot be continued.
+      return breakOff(
+        error, after: delay, isSilent: failures == 0 && delay <= Self.longestSilentPause)
+    case (.live, .refused(let error, let delay)): return breakOff(error, after: delay)
     // The server may answer the same token in the same way again.
     case (.connecting, .invalid(let error)):
       token = nil
@@ -174,6 +178,8 @@ struct RemoteMachine {
   private static let unanswered = "the server did not answer the request"
   /// The number of connections that may break before the first contents without a failure of the source.
   private static let silentFailures = 4
+  /// The longest time that a server can ask for without a change of the status.
+  private static let longestSilentPause = Duration.seconds(5)
   /// The status codes with which a server may reject a token that it cannot read, that is too old, or that is too long.
   private static let tokenCodes: Set = [400, 409, 410, 412, 422, 431]
 

@@ -39,10 +39,14 @@ where Store.Item == Remote.Item, Store.Content == Remote.Content {
     let localKeys = try await perform(.localKeys) { try await store.keys() }
     let gone = localKeys.subtracting(items.keys)
     if !gone.isEmpty {
+      let refusal = options.removalLimit.refusal(of: gone.count, among: localKeys.count)
+      // The store does not change its order either.
+      if refusal != nil { list = nil }
       try await perform(.remove, total: gone.count, key: shownKeys(gone)) {
+        if let refusal { throw refusal }
         try await store.remove(gone)
       }
-      record.count { $0.removed = gone.count }
+      countRemoval(gone)
     }
     let due = try await dueItems(of: items, localKeys)
     let prepared = try await perform(.prepare) { try await remote.prepareDownloads(due) }
@@ -51,20 +55,50 @@ where Store.Item == Remote.Item, Store.Content == Remote.Content {
     try await download(chosen.items)
   }
 
+  /// Finds out what a run would do. The result is in the record.
+  func plan() async {
+    try? await findDifferences()
+    record.noteCancellation()
+  }
+
+  private func findDifferences() async throws {
+    let items = UniqueItems(
+      try await perform(.fetch) { try await retrying { try await remote.items() } })
+    record.count { $0.listed = items.items.count }
+    if let diagnostic = items.diagnostic { record.add(diagnostic) }
+    let localKeys = try await perform(.localKeys) { try await store.keys() }
+    countRemoval(localKeys.subtracting(items.keys))
+    _ = try await dueItems(of: items, localKeys)
+  }
+
+  private func countRemoval(_ keys: Set<Store.Key>) {
+    record.count { outcome in
+      outcome.removed = keys.count
+      outcome.removedKeys = keys.map { "\($0)" }.sorted()
+    }
+  }
+
   /// Returns the new and the outdated items.
   private func dueItems(
     of list: UniqueItems<Item>, _ localKeys: Set<Store.Key>
   ) async throws -> [Item] {
     let areLocal = list.items.map { localKeys.contains($0.differenceIdentifier) }
     let localCount = areLocal.count { $0 }
-    record.count { $0.new = list.items.count - localCount }
+    record.count { outcome in
+      outcome.new = list.items.count - localCount
+      outcome.newKeys = zip(list.items, areLocal).filter { !$0.1 }
+        .map { "\($0.0.differenceIdentifier)" }
+    }
     if localCount == 0 { return list.items }
     try enter(.shouldUpdate, total: localCount)
     var due: [Item] = []
     for (item, isLocal) in zip(list.items, areLocal) {
       if isLocal {
         guard try await isOutdated(item) else { continue }
-        record.count { $0.outdated += 1 }
+        record.count { outcome in
+          outcome.outdated += 1
+          outcome.outdatedKeys.append("\(item.differenceIdentifier)")
+        }
       }
       due.append(item)
     }

@@ -53,10 +53,10 @@ public final class OneWaySynchronizer: Sendable {
     from remote: Remote, to store: Store, options: Options = Options(),
     clock: any Clock<Duration> = ContinuousClock()
   ) where Store.Item == Remote.Item, Store.Content == Remote.Content {
-    self.init(options: options) { options, record in
+    self.init(options: options) { options, record, isPlan in
       let run = OneWayRun(
         remote: remote, store: store, options: options, clock: clock, record: record)
-      await run.perform()
+      await isPlan ? run.plan() : run.perform()
     }
   }
 
@@ -78,7 +78,7 @@ public final class OneWaySynchronizer: Sendable {
   }
 
   private init(
-    options: Options, perform: @escaping @Sendable (Options, OneWayRecord) async -> Void
+    options: Options, perform: @escaping OneWayCore.Perform
   ) {
     let core = OneWayCore(options, perform)
     self.core = core
@@ -122,6 +122,22 @@ public final class OneWaySynchronizer: Sendable {
     try await queue.request()
   }
 
+  /// Returns what a run would do, without doing it.
+  ///
+  ///     print(try await synchronizer.plan())  // 12 listed: 3 inserted, 1 updated, 2 removed, 8 unchanged
+  ///
+  /// The remote is asked for its list, and the store for its keys and for outdated items. The store changes nothing: neither
+  /// `begin` nor `finish` is called. The plan also counts removals that ``Options/removalLimit`` would refuse. It assumes
+  /// that the remote downloads all items that it is asked to prepare.
+  ///
+  /// - Throws: ``OneWayError`` if the remote or the store fails, or if the task is canceled.
+  public func plan() async throws -> Outcome {
+    let record = OneWayRecord(Property(Progress()))
+    await core.perform(options, record, true)
+    if Task.isCancelled { throw record.cancellation }
+    return try record.result.get()
+  }
+
   /// Requests a run without waiting.
   ///
   /// - Parameter completion: A closure that receives the result of the last run, on any thread. It may
@@ -145,13 +161,16 @@ public final class OneWaySynchronizer: Sendable {
 /// The state that runs share. It does not keep the synchronizer alive.
 final class OneWayCore: Sendable {
   typealias Outcome = OneWaySynchronizer.Outcome
-  typealias Perform = @Sendable (OneWaySynchronizer.Options, OneWayRecord) async -> Void
+  typealias Perform =
+    @Sendable (
+      OneWaySynchronizer.Options, OneWayRecord, _ isPlan: Bool
+    ) async -> Void
 
   let options: Property<OneWaySynchronizer.Options>
   let status = Property(OneWaySynchronizer.Status.idle)
   let progress = Property(OneWaySynchronizer.Progress())
   let lastOutcome = Property<Result<Outcome, OneWayError>?>(nil)
-  private let perform: Perform
+  let perform: Perform
   /// The record of the active run.
   private let record = Locked<OneWayRecord?>(nil)
 
@@ -163,7 +182,7 @@ final class OneWayCore: Sendable {
   func run() async throws -> Outcome {
     let record = OneWayRecord(progress)
     _ = self.record.exchange(record)
-    await perform(options.value, record)
+    await perform(options.value, record, false)
     if Task.isCancelled { throw record.cancellation }
     return try record.result.get()
   }
@@ -203,6 +222,10 @@ extension OneWaySynchronizer {
     /// A download includes its storing. If a run is canceled or stopped during a pause, the pause
     /// ends, and the last failure counts.
     public var retry: RetryPolicy
+    /// The largest number of keys that a run may remove. If more are to be removed, the run fails, and changes nothing.
+    ///
+    /// The first answer of a source may be empty by mistake, and would empty the store.
+    public var removalLimit: RemovalLimit
 
     /// Creates options.
     ///
@@ -212,15 +235,18 @@ extension OneWaySynchronizer {
     ///   - downloadsContent: A Boolean value that indicates whether a run downloads contents.
     ///   - stopsOnError: A Boolean value that indicates whether the first failed download stops the run.
     ///   - retry: The policy for repeating a failed fetch of the list or a failed download.
+    ///   - removalLimit: The largest number of keys that a run may remove.
     public init(
       concurrency: Int = 0, downloadsPreview: Bool = false, downloadsContent: Bool = true,
-      stopsOnError: Bool = true, retry: RetryPolicy = .never
+      stopsOnError: Bool = true, retry: RetryPolicy = .never,
+      removalLimit: RemovalLimit = .percent(50)
     ) {
       self.concurrency = concurrency
       self.downloadsPreview = downloadsPreview
       self.downloadsContent = downloadsContent
       self.stopsOnError = stopsOnError
       self.retry = retry
+      self.removalLimit = removalLimit
       checkConcurrency()
     }
 
@@ -234,6 +260,33 @@ extension OneWaySynchronizer {
 }
 
 extension OneWaySynchronizer {
+  /// The largest number of keys that a run may remove.
+  public enum RemovalLimit: Sendable, Hashable {
+    /// There is no limit.
+    case none
+    /// A number of keys.
+    case count(Int)
+    /// A part of the keys in the store, from 0 to 100. A store of less than ten keys has no limit.
+    case percent(Double)
+
+    /// Returns the error for a number of removals that is too large, or `nil`.
+    func refusal(of removed: Int, among count: Int) -> SourceError? {
+      let limit: String
+      switch self {
+      case .count(let number) where removed > number: limit = "\(number)"
+      case .percent(let percent)
+      where count >= 10 && Double(removed) > Double(count) * percent / 100:
+        limit = "\(percent) %"
+      case .none, .count, .percent: return nil
+      }
+      return SourceError(
+        code: "removal-limit",
+        message:
+          "\(removed) of \(count) keys are not in the list, which is more than the limit of \(limit), so nothing "
+          + "was changed; if the list is right, set a higher removalLimit for a run")
+    }
+  }
+
   /// The activity of a one-way synchronizer.
   public enum Status: Sendable, Hashable {
     /// No run is active, and no caller waits for a result.
@@ -282,7 +335,7 @@ extension OneWaySynchronizer {
     public var diagnostics: [SourceStatus.Diagnostic] = []
   }
 
-  /// The result of a successful run.
+  /// The result of a successful run, or what a run would do.
   public struct Outcome: Sendable, Hashable {
     /// The number of listed items, each key counted once.
     public var listed = 0
@@ -292,11 +345,26 @@ extension OneWaySynchronizer {
     public var new = 0
     /// The number of stored items that were outdated.
     public var outdated = 0
+    /// The keys that the store did not have, as text.
+    public var newKeys: [String] = []
+    /// The keys of outdated items, as text.
+    public var outdatedKeys: [String] = []
+    /// The keys that the remote no longer lists, as text, sorted.
+    public var removedKeys: [String] = []
+    /// The number of listed items that the store has as they are.
+    public var unchanged: Int { listed - new - outdated }
     /// The number of downloaded previews.
     public var previews = 0
     /// The number of downloaded contents.
     public var contents = 0
     /// The remarks on the run, for example that the remote lists a key twice.
     public var diagnostics: [SourceStatus.Diagnostic] = []
+  }
+}
+
+extension OneWaySynchronizer.Outcome: CustomStringConvertible {
+  /// The numbers on one line, for people.
+  public var description: String {
+    "\(listed) listed: \(new) inserted, \(outdated) updated, \(removed) removed, \(unchanged) unchanged"
   }
 }

@@ -63,6 +63,7 @@ struct Arguments {
       }
       return Option.Given(option: option, bytes: "")
     }
+    if option.isValueOptional, attached == nil { return Option.Given(option: option, bytes: "") }
     guard let text = attached ?? rest.popFirst() else {
       throw .usage("\(name) has no value; \(option.hint)")
     }

@@ -10,6 +10,8 @@ struct Option: Sendable {
   var shortName: String?
   /// The name of the value in the help, or `nil` if the option takes none or one of several words.
   var value: String?
+  /// A Boolean value that indicates whether the value may be left out. It follows an equals sign.
+  var isValueOptional = false
   /// The words of which the value is one, or none if it may be any text.
   var choices: [String] = []
   /// Other words for choices.
@@ -70,6 +72,7 @@ struct Option: Sendable {
   var takesValue: Bool { value != nil || !choices.isEmpty }
 
   var usage: String {
+    if isValueOptional, let value { return "\(name)[=\(value)]" }
     let value = choices.isEmpty ? value : choices.joined(separator: "|")
     return [name, value].compactMap(\.self).joined(separator: " ")
   }
@@ -79,7 +82,8 @@ struct Option: Sendable {
 
   /// The advice to use the option correctly.
   var hint: String {
-    "use \(usage)" + (example.map { ", for example \(name) \($0)" } ?? "")
+    "use \(usage)"
+      + (example.map { ", for example \(name)\(isValueOptional ? "=" : " ")\($0)" } ?? "")
   }
 
   /// Returns the option that a word means.

@@ -53,6 +53,8 @@ struct SourceOptions: Equatable, Sendable {
   var timeout: Duration?
   /// The headers of requests to web services.
   var headers: [String: String] = [:]
+  /// The time for which a source that is not there is waited for, or `nil` if its absence is an error.
+  var wait: Duration?
   /// What becomes of the lines of a log that rotates.
   var rotation = JSONLinesDataSource<JSONElement>.Rotation.replace
   /// A Boolean value that indicates whether the lines of a pipe are shown when they arrive.
@@ -287,6 +289,18 @@ extension Option {
         this option, such lines are skipped and counted in the status. merge and apply always fail.
         """
     ) { options, _ in options.sources.hasStrictLines = true },
+    Option(
+      name: "--wait", value: "TIME", isValueOptional: true, example: "30s",
+      commands: lists + [.serve, .explain], summary: "wait for what is not there yet",
+      help: """
+        Waits for a file, a database, a socket or a server that is not there yet: for TIME, such as 30s \
+        or 5m, or without a limit. Without this option, that is an error.
+        """
+    ) { (options, given) throws(LivelistError) in
+      let time = given.text.isEmpty ? .seconds(1 << 32) : Duration(text: given.text[...])
+      guard let time else { throw given.mistake("a time such as --wait=30s, or --wait alone") }
+      options.sources.wait = time
+    },
     Option(
       name: "--keep", value: "N", example: "1000", commands: [.watch, .view, .serve],
       summary: "the newest lines of a log that rotates",

@@ -31,16 +31,21 @@ struct Diff: Command {
 
   /// - Returns: A Boolean value that indicates whether the sources differ.
   private func printDifference(_ output: Output) async throws(LivelistError) -> Bool {
-    let wholeOld = try old.open(options.sources)
-    let wholeNew = try new.open(options.sources)
+    let wholeOld = try await old.openWhenThere(options.sources)
+    let wholeNew = try await new.openWhenThere(options.sources)
     let oldSource = options.selection.applied(to: wholeOld)
     let newSource = options.selection.applied(to: wholeNew)
     // Load both sources concurrently.
     oldSource.start()
     newSource.start()
     let isStrict = options.sources.hasStrictLines
-    let before = try await isStrict ? oldSource.completeSnapshot() : oldSource.loadedSnapshot()
-    let after = try await isStrict ? newSource.completeSnapshot() : newSource.loadedSnapshot()
+    let wait = options.sources.wait
+    let before =
+      try await isStrict
+      ? oldSource.completeSnapshot(waiting: wait) : oldSource.loadedSnapshot(waiting: wait)
+    let after =
+      try await isStrict
+      ? newSource.completeSnapshot(waiting: wait) : newSource.loadedSnapshot(waiting: wait)
     try checkSkippedLines((old, wholeOld), (new, wholeNew))
     let contents = [wholeOld.snapshot, wholeNew.snapshot]
     do throws(LivelistError) {
@@ -102,12 +107,6 @@ struct Diff: Command {
   /// Reports that there is a member that could identify the elements.
   private func hint(_ before: Snapshot<JSONElement>, _ after: Snapshot<JSONElement>) {
     if options.isQuiet || options.sources.key != nil || old.hasOwnKey && new.hasOwnKey { return }
-    let name = "id"
-    guard before.allSatisfy({ $0[name] != nil }), after.allSatisfy({ $0[name] != nil }) else {
-      return
-    }
-    Program.report(
-      "every element has a member \"\(name)\"; with --key \(name), an edited element is one update "
-        + "instead of a deletion and an insertion")
+    KeyWarnings.reportCandidate(in: before, after)
   }
 }

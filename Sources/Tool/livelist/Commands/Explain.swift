@@ -15,9 +15,9 @@ struct Explain: Command {
   }
 
   func run(_ output: Output) async throws(LivelistError) {
-    let source = try specification.open(options)
+    let source = try await specification.openWhenThere(options)
     let work = source.countWork()
-    _ = try await source.loadedSnapshot()
+    _ = try await source.loadedSnapshot(waiting: options.wait)
     source.reportFailure()
     let explanation = withExtendedLifetime(work) { source.explain() }
     output.line { line in

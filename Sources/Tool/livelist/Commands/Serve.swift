@@ -170,8 +170,8 @@ private struct ServedList {
   let swaps: SwapRequests
 
   init(_ source: SourceSpecification, _ options: SourceOptions) async throws(LivelistError) {
-    container = SwappableContainer(try source.open(options))
-    let contents = try await container.loadedSnapshot()
+    container = SwappableContainer(try await source.openWhenThere(options))
+    let contents = try await container.loadedSnapshot(waiting: options.wait)
     // Without the option, the first column identifies the rows of a query.
     key = options.key ?? contents.first?.keyName
     var options = options

@@ -30,7 +30,9 @@ struct View: Command {
     // The whole pipe is read before the list is printed.
     sourceOptions.followsPipes = !printsOnce
     let sources = ViewSources(sourceOptions)
-    let source = try sources.open(specification)
+    let source =
+      specification.readsInput
+      ? try sources.open(specification) : try await specification.openWhenThere(sourceOptions)
     let contents = try await StopHandler.handlingStops { () async throws(LivelistError) in
       try await load(source, output)
     }
@@ -56,7 +58,8 @@ struct View: Command {
   private func load(
     _ source: any DataSource<JSONElement>, _ output: Output
   ) async throws(LivelistError) -> Snapshot<JSONElement> {
-    if printsOnce { return try await source.loadedSnapshot() }
+    let wait = options.sources.wait
+    if printsOnce { return try await source.loadedSnapshot(waiting: wait) }
     let notice = Task { @MainActor in
       guard (try? await Task.sleep(for: .milliseconds(300))) != nil,
         !isInBackground(of: output.descriptor)
@@ -66,7 +69,7 @@ struct View: Command {
     }
     let contents: Result<Snapshot<JSONElement>, LivelistError>
     do throws(LivelistError) {
-      contents = .success(try await source.loadedSnapshot())
+      contents = .success(try await source.loadedSnapshot(waiting: wait))
     } catch {
       contents = .failure(error)
     }

@@ -245,7 +245,7 @@ extension Watch {
       Task { continuation.yield(.line(await reading.value)) }
     }
     var (specification, number) = (specification, 0)
-    var source = try open(specification)
+    var source = try await open(specification)
     var loading = start(source, number, continuation)
     var waiting: [[UInt8]] = []
     defer { input?.put(back: waiting) }
@@ -272,7 +272,7 @@ extension Watch {
             throw .input("cannot load \(specification.text): the load was canceled")
           }
           (specification, number) = (next, number + 1)
-          source = try open(specification)
+          source = try await open(specification)
           loading = start(source, number, continuation)
         default: waiting.append(line)
         }
@@ -301,10 +301,10 @@ extension Watch {
     _ source: any DataSource<JSONElement>, _ number: Int,
     _ continuation: AsyncStream<LoadEvent>.Continuation
   ) -> Task<Void, Never> {
-    Task { [isTraced = options.isTraced] in
+    Task { [isTraced = options.isTraced, wait = options.sources.wait] in
       var steps = isTraced ? source.trace().makeAsyncIterator() : nil
       do throws(LivelistError) {
-        _ = try await source.loadedSnapshot()
+        _ = try await source.loadedSnapshot(waiting: wait)
         while let step = await steps?.next() {
           Program.report("\(step)")
           if step.action == .load { break }
@@ -318,8 +318,8 @@ extension Watch {
 
   private func open(
     _ specification: SourceSpecification
-  ) throws(LivelistError) -> any DataSource<JSONElement> {
-    try specification.open(options.sources, guardedBy: options.changeGuard)
+  ) async throws(LivelistError) -> any DataSource<JSONElement> {
+    try await specification.openWhenThere(options.sources, guardedBy: options.changeGuard)
   }
 }
 

@@ -20,6 +20,25 @@ extension SourceSpecification {
     return source.guarded(by: changeGuard)
   }
 
+  /// Creates the data source, and waits until it can be created, if the options say so.
+  func openWhenThere(
+    _ options: SourceOptions, guardedBy changeGuard: ChangeGuard<JSONElement>? = nil
+  ) async throws(LivelistError) -> any DataSource<JSONElement> {
+    guard let wait = options.wait else { return try open(options, guardedBy: changeGuard) }
+    let end = ContinuousClock.now.advanced(by: wait)
+    while true {
+      do throws(LivelistError) {
+        return try open(options, guardedBy: changeGuard)
+      } catch {
+        // Only the tables of a database are looked up at once.
+        guard case .table(let path, _) = kind, path.fileStatus() == nil, .now < end else {
+          throw error
+        }
+        try? await Task.sleep(for: .milliseconds(100))
+      }
+    }
+  }
+
   /// Creates the data source. A file need not exist yet.
   func open(_ options: SourceOptions) throws(LivelistError) -> any DataSource<JSONElement> {
     do {
@@ -149,12 +168,29 @@ extension DataSource<JSONElement> {
   /// Waits until the source is loaded as a whole, and returns its contents.
   ///
   /// A source that fails later keeps its contents. A served list may have failed long before, and is loaded nevertheless.
-  func loadedSnapshot() async throws(LivelistError) -> Snapshot<JSONElement> {
+  ///
+  /// - Parameter wait: The time for which a file, a server or an address that is not there is waited for.
+  func loadedSnapshot(
+    waiting wait: Duration? = nil
+  ) async throws(LivelistError) -> Snapshot<JSONElement> {
+    let end = wait.map { ContinuousClock.now.advanced(by: $0) }
+    let timer = Task {
+      if let end { try? await Task.sleep(until: end) }
+    }
+    defer { timer.cancel() }
     let (states, send) = AsyncStream.makeStream(
       of: CollectionState<JSONElement>.self, bufferingPolicy: .bufferingNewest(1))
     let observation = observeState { send.yield($0) }
     defer { observation.dispose() }
+    if end != nil {
+      // At the end of the time, the failure is looked at again.
+      Task { [collection] in
+        await timer.value
+        send.yield(collection.current.state)
+      }
+    }
     for await state in states where state.hasLoaded || state.status.error != nil {
+      if let end, .now < end, !state.hasLoaded, state.status.isAwaitable { continue }
       let failed = explain().nodes.filter { $0.inputs.isEmpty && $0.status?.error != nil }
       // A list of several sources counts as loaded if some of them have failed.
       if let error = failed.first(where: { $0.hasLoaded == false })?.status?.error {
@@ -170,8 +206,10 @@ extension DataSource<JSONElement> {
   }
 
   /// Waits until the source is loaded, and returns its contents. Throws an error if its last line is incomplete.
-  func completeSnapshot() async throws(LivelistError) -> Snapshot<JSONElement> {
-    let contents = try await loadedSnapshot()
+  func completeSnapshot(
+    waiting wait: Duration? = nil
+  ) async throws(LivelistError) -> Snapshot<JSONElement> {
+    let contents = try await loadedSnapshot(waiting: wait)
     guard let remark = status.diagnostics.first(where: { $0.code == "incomplete-line" }) else {
       return contents
     }
@@ -216,6 +254,16 @@ extension DataSource<JSONElement> {
 }
 
 extension SourceStatus {
+  /// A Boolean value that indicates whether a file, a server or an address is not there yet.
+  fileprivate var isAwaitable: Bool {
+    if case .missing = state { return true }
+    switch error?.underlying {
+    case let error as TransportError: return error.retry != .never
+    case let error as PostgresError: return error.code == .cannotConnect
+    default: return error?.code == "disconnected"
+    }
+  }
+
   /// The message of the error, and what the source does next as long as it is shown, or `nil` if there is no
   /// error.
   var shownMessage: String? {

@@ -11,6 +11,63 @@ struct KeyWarnings {
   private var identities = IdentityCounter<JSONElement>()
   private var numbers = NumberKeys()
   private var warned: Set<ByteString> = []
+  private var hasExplained = false
+
+  /// Reports a member that could identify the elements of all lists, if there is one.
+  static func reportCandidate(in lists: Snapshot<JSONElement>...) {
+    let names = lists.lazy.compactMap(\.first).first?.members?.map(\.name) ?? []
+    let likely = ["id", "_id", "key", "uuid", "guid"]
+    let candidates =
+      likely.flatMap { word in names.filter { $0.lowercased() == word } }
+      + names.filter { $0.hasSuffix("Id") || $0.hasSuffix("ID") || $0.hasSuffix("_id") }
+    let name = candidates.first { name in
+      lists.allSatisfy { list in
+        var seen: Set<JSONElement> = []
+        return list.allSatisfy { $0[name].map { seen.insert($0).inserted } ?? false }
+      }
+    }
+    guard let name else { return }
+    Program.report(
+      "every element has a member \"\(name)\"; with --key \(name), an edited element is one update "
+        + "instead of a deletion and an insertion")
+  }
+
+  /// Reports what makes an edit look like a deletion and an insertion: there is no key, or it is spelled in another way.
+  private mutating func explain(
+    _ deleted: some Sequence<JSONElement>, _ inserted: some Sequence<JSONElement>,
+    in contents: Snapshot<JSONElement>
+  ) {
+    let (deleted, inserted) = (Array(deleted.prefix(1_000)), Array(inserted.prefix(1_000)))
+    guard !hasExplained, let first = deleted.first, !inserted.isEmpty else { return }
+    if first.keyName == nil, first.members != nil {
+      hasExplained = true
+      return Self.reportCandidate(in: contents)
+    }
+    let old = Dictionary(
+      deleted.map { (Spelling($0.differenceIdentifier.description), $0.differenceIdentifier) },
+      uniquingKeysWith: { first, _ in first })
+    for element in inserted {
+      let key = element.differenceIdentifier
+      guard let other = old[Spelling(key.description)], other != key else { continue }
+      hasExplained = true
+      return Program.report(
+        "the keys \(other) and \(key) are one identifier in two spellings, so its element is deleted and inserted; "
+          + "write it in one way")
+    }
+  }
+
+  /// A key without what programs write in different ways: quotes, forms of numbers, and capitals of a UUID.
+  private enum Spelling: Hashable {
+    case number(DecimalNumber)
+    case text(String)
+
+    init(_ key: String) {
+      let text = key.first == "\"" ? String(key.dropFirst().dropLast()) : key
+      let isUUID = text.utf8.count == 36 && text.allSatisfy { $0.isHexDigit || $0 == "-" }
+      let isNumber = text == key && Double(text) != nil || Int(text) != nil
+      self = isNumber ? .number(DecimalNumber(text)) : .text(isUUID ? text.lowercased() : text)
+    }
+  }
 
   /// Checks the keys after an event.
   mutating func check(_ event: CollectionEvent<JSONElement>) {
@@ -22,6 +79,7 @@ struct KeyWarnings {
       let edits = change.byIdentity
       for element in edits.deleted { numbers.remove(element) }
       numbers.insert(edits.inserted, in: change.after)
+      explain(edits.deleted, edits.inserted, in: change.after)
       let contents = SourceWriter<JSONElement>.Contents.changed(
         change.changeset, inserted: change.inserted.map(\.element),
         updated: change.updated.map(\.new))

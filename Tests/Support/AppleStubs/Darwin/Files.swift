@@ -115,3 +115,13 @@ public func readdir(_ directory: UnsafeMutablePointer<DIR>!) -> UnsafeMutablePoi
 public func closedir(_ directory: UnsafeMutablePointer<DIR>!) -> Int32 { stub() }
 
 public func strlen(_ text: UnsafePointer<CChar>!) -> Int { stub() }
+
+// MARK: Access
+
+public var AT_FDCWD: Int32 { -2 }
+public var W_OK: Int32 { 2 }
+public var X_OK: Int32 { 1 }
+public var AT_EACCESS: Int32 { 0x10 }
+public func faccessat(
+  _ directory: Int32, _ path: UnsafePointer<CChar>, _ mode: Int32, _ flags: Int32
+) -> Int32 { stub() }

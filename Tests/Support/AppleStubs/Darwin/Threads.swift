@@ -21,6 +21,8 @@ public func pthread_self() -> pthread_t { stub() }
 
 @discardableResult
 public func sched_yield() -> Int32 { stub() }
+@discardableResult
+public func usleep(_ microseconds: UInt32) -> Int32 { stub() }
 
 @discardableResult
 public func pthread_key_create(

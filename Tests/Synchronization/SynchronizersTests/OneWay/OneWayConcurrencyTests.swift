@@ -150,7 +150,8 @@ import Testing
     let store = CollectionStore<TestElement>()
     let recorder = RecordingObserver(store, seed: 11)
     let synchronizer = OneWaySynchronizer(
-      from: source, to: store, options: OneWaySynchronizer.Options(concurrency: 4))
+      from: source, to: store,
+      options: OneWaySynchronizer.Options(concurrency: 4, removalLimit: .none))
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
         var random = SeededGenerator(seed: 11)
