@@ -14,7 +14,6 @@ package struct CheckPace: Sendable {
     set { setting.withLock { $0 = newValue } }
   }
   private static let setting = Locked<Duration?>(nil)
-  private static let usual = Duration.seconds(2)
 
   /// The time after a sign of life in which checks are frequent.
   private static let lively = Duration.seconds(5)
@@ -65,7 +64,7 @@ package struct CheckPace: Sendable {
   package mutating func next(at now: Instant, isPolled: Bool = false) -> Duration {
     countFind(at: now)
     let isLively = lastSign.duration(to: now) < Self.lively
-    let longest = Self.longest ?? max(Self.usual, shortest)
+    let longest = Self.longest ?? max(.seconds(2), shortest)
     if isSilent || isPolled {
       return min(isLively ? Self.silent.lively : Self.silent.resting, longest)
     }

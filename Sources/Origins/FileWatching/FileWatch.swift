@@ -70,6 +70,9 @@ package enum FileState: Sendable, Hashable {
   /// The state is unknown, for example because a directory does not permit searching.
   case failed(FileError)
 
+  /// A Boolean value that indicates whether a directory on the path cannot be searched, so others may be unknown, too.
+  var isFailed: Bool { if case .failed = self { true } else { false } }
+
   package var stamp: FileStamp? {
     if case .file(let stamp) = self { stamp } else { nil }
   }
@@ -129,9 +132,6 @@ private final class FileWatchCore: Sendable {
     var pace: CheckPace
     /// The number of times that the path has led through other directories than before.
     var turns = 0
-
-    /// A Boolean value that indicates whether the system is expected to notify of changes.
-    var isNotified: Bool { polling == nil }
     /// The schedule for reading the file again after a change that was found without a notification,
     /// or `nil` if no such change is recent.
     var recheck: RecheckBackoff?
@@ -230,8 +230,8 @@ private final class FileWatchCore: Sendable {
     let (interval, isNotified, becameSilent, number) = state.withLock { state in
       state.ticks += 1
       let wasSilent = state.pace.isSilent
-      let interval = state.isNotified ? state.pace.next(at: now) : intervals.polling
-      return (interval, state.isNotified, state.pace.isSilent && !wasSilent, state.ticks)
+      let interval = state.polling == nil ? state.pace.next(at: now) : intervals.polling
+      return (interval, state.polling == nil, state.pace.isSilent && !wasSilent, state.ticks)
     }
     // A read shows the diagnostic.
     if becameSilent { receive(.recheck) }

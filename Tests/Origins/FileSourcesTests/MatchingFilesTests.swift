@@ -89,7 +89,9 @@ import Testing
       }
       try await wait(for: "version \(version)") { list.snapshot.first?.version == version }
     }
+    await list.flush()
     #expect(shown.versions.allSatisfy { $0.count <= 1 })
+    await list.flush()
     #expect(shown.versions.suffix(switches + 1) == (0...switches).map { [$0] })
     // The initial contents may be empty.
     #expect(shown.all.count <= switches + 2)
@@ -109,8 +111,59 @@ import Testing
       try directory.move("new", to: "cur")
       try await wait(for: "version \(version)") { list.snapshot.first?.version == version }
     }
+    await list.flush()
     #expect(shown.versions.suffix(21) == (0...20).map { [$0] })
     #expect(list.count == 100)
+    observation.dispose()
+  }
+
+  /// The kubelet switches a link, and then makes and removes the links of files that have come or gone.
+  @Test func `no two versions of a ConfigMap are shown together`() async throws {
+    let sets = [0..<3, 0..<2, 2..<5, 1..<3, 4..<6]
+    try makeVersion(0, in: "v0", files: sets[0])
+    try directory.link("data", to: "v0")
+    try directory.makeDirectory("conf")
+    for file in sets[0] { try directory.link("conf/f\(file).json", to: "../data/f\(file).json") }
+    let shown = Shown()
+    let list = JSONFileDataSource<Entry>.files(matching: directory("conf/*.json"))
+    let observation = list.observe { shown.note($0) }
+    try await list.loaded()
+    for version in 1...25 {
+      let (old, new) = (sets[(version - 1) % sets.count], sets[version % sets.count])
+      try makeVersion(version, in: "v\(version)", files: new)
+      try directory.link("next", to: "v\(version)")
+      try directory.move("next", to: "data")
+      for file in new where !old.contains(file) {
+        try directory.link("conf/f\(file).json", to: "../data/f\(file).json")
+      }
+      for file in old where !new.contains(file) { try directory.remove("conf/f\(file).json") }
+      try await wait(for: "version \(version)") {
+        list.snapshot.count == new.count * 5 && list.snapshot.first?.version == version
+      }
+    }
+    await list.flush()
+    #expect(shown.versions.allSatisfy { $0.count <= 1 })
+    observation.dispose()
+  }
+
+  @Test func `other files come at once when a directory is replaced in two steps`() async throws {
+    let sets = [0..<3, 0..<1, 2..<5]
+    try makeVersion(0, in: "conf", files: sets[0])
+    let shown = Shown()
+    let list = JSONFileDataSource<Entry>.files(matching: directory("conf/*.json"))
+    let observation = list.observe { shown.note($0) }
+    try await list.loaded()
+    for version in 1...12 {
+      let files = sets[version % sets.count]
+      try makeVersion(version, in: "new", files: files)
+      try directory.move("conf", to: "old\(version)")
+      try directory.move("new", to: "conf")
+      try await wait(for: "version \(version)") {
+        list.snapshot.count == files.count * 5 && list.snapshot.first?.version == version
+      }
+    }
+    await list.flush()
+    #expect(shown.versions.suffix(13) == (0...12).map { [$0] })
     observation.dispose()
   }
 
@@ -129,6 +182,7 @@ import Testing
       try directory.move("new", to: "cur")
       try await wait(for: "version \(version)") { list.snapshot.first?.version == version }
     }
+    await list.flush()
     #expect(shown.versions.allSatisfy { $0.count <= 1 })
     observation.dispose()
   }
@@ -149,8 +203,10 @@ import Testing
       try directory.move("a.tmp.json", to: "a.json")
       try await wait(for: "version \(version)") { list.snapshot.first?.version == version }
     }
+    await list.flush()
     #expect(shown.versions.suffix(11) == (1...11).map { [$0] })
-    #expect(shown.states.withLock { $0 }.allSatisfy { $0 == .loaded || $0 == .loading })
+    let others = shown.states.withLock { $0 }.filter { $0 != .loaded && $0 != .loading }
+    #expect(others == [])
     #expect(shown.all.count <= 12)
     observation.dispose()
     statuses.dispose()
@@ -175,6 +231,7 @@ import Testing
     try await wait(for: "the renamed file") { list.count == 15 }
     try directory.remove("a.json")
     try await wait(for: "the end of the first file") { list.count == 10 }
+    await list.flush()
     #expect(shown.all.suffix(4).map(\.count) == [5, 10, 15, 10])
     #expect(shown.states.withLock { $0 }.allSatisfy { $0 == .loaded })
     observation.dispose()

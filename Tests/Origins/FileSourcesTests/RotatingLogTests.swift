@@ -214,6 +214,25 @@ import Testing
     observation.dispose()
   }
 
+  @Test func `old files that are emptied and used again are read once`() async throws {
+    let source = keeping(50)
+    try directory.write("0\n1\n", to: "app.jsonl")
+    let observation = source.observe { _ in }
+    try await waitForNumbers([0, 1], in: source)
+    try directory.write("2\n3\n", to: "other")
+    try directory.exchange("app.jsonl", "other")
+    try await waitForNumbers([0, 1, 2, 3], in: source)
+    for number in [4, 6, 8] {
+      try directory.write("\(number)\n\(number + 1)\n", to: "other")
+      try directory.exchange("app.jsonl", "other")
+      // It may have been read before it came to the path, so its lines may precede those of the other file.
+      try await wait(for: "the new lines") {
+        numbers(source).sorted() == Array(0...number + 1)
+      }
+    }
+    observation.dispose()
+  }
+
   @Test func `a file that comes back to the path is not repeated`() async throws {
     let source = keeping(10)
     try directory.write("1\n2\n", to: "app.jsonl")

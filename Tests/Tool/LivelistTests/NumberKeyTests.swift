@@ -52,6 +52,11 @@ import Testing
       input: "swap \(place("2.json"))\nswap \(place("3.json"))\n")
     #expect(result.errors.contains(#"every element has a member "uuid"; with --key uuid"#))
     #expect(result.errors.split(separator: "\n").count == 1)
+    // Another element is no edit.
+    try place.json("4.json", #"[{"n":1,"uuid":"c"},{"n":1,"uuid":"b"}]"#)
+    let replaced = try Livelist.run(
+      "watch", "--until-eof", place("1.json"), input: "swap \(place("4.json"))\n")
+    #expect(replaced.errors == "")
   }
 
   @Test func `inserted and deleted keys are compared`() throws {

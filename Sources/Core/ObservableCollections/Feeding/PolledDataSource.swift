@@ -218,9 +218,12 @@ private final class PolledReader<Source: PolledSource>: Sendable {
       state.withLock { $0.waitingResults -= 1 }
       for refresh in refreshes { refresh() }
     }
-    state.withLock { $0.waitingResults += 1 }
+    let isBehind = state.withLock { state in
+      state.waitingResults += 1
+      return state.waitingResults > 1
+    }
     let isFirst = reading.attempt.isFirst
-    if let group = loop.group, !isFirst || result.hasCommonCause {
+    if let group = loop.group, !isFirst || isBehind || result.hasCommonCause {
       group.publish(
         ReadGroup.Publication(isFirst: isFirst, publish: publish, finish: finish),
         hasCommonCause: result.hasCommonCause)

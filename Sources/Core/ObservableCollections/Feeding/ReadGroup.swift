@@ -31,6 +31,8 @@ package final class ReadGroup: Sendable {
     /// The number of reads that have been begun, and have not ended.
     var running = 0
     var pass: Pass?
+    /// A Boolean value that indicates whether a path has led elsewhere since the last pass.
+    var hasTurned = false
     var checks: [@Sendable () -> Bool] = []
   }
 
@@ -49,6 +51,12 @@ package final class ReadGroup: Sendable {
   package func add(_ check: @escaping @Sendable () -> Bool) {
     state.withLock { $0.checks.append(check) }
   }
+
+  /// A Boolean value that indicates whether a path leads elsewhere, and what was there has not been shown.
+  package var hasTurned: Bool { state.withLock { $0.hasTurned } }
+
+  /// Notes that a path leads elsewhere.
+  package func noteTurn() { state.withLock { $0.hasTurned = true } }
 
   /// Notes that a read begins.
   func begin() {
@@ -91,7 +99,7 @@ package final class ReadGroup: Sendable {
       state.withLock { state in
         state.pass?.isBusy = false
         // What was read meanwhile comes after what was shown now.
-        if state.pass?.publications.isEmpty == true { state.pass = nil }
+        if state.pass?.publications.isEmpty == true { (state.pass, state.hasTurned) = (nil, false) }
       }
     }
   }

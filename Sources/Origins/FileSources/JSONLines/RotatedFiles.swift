@@ -66,7 +66,7 @@ struct RotatedFiles<Element: Differentiable & Sendable>: Sendable {
         // An old file that cannot be read must not hide the new one.
         guard number < new.entries.count - 1 else { throw error }
         added.append([])
-        new.closeIfQuiet(number)
+        if new.isQuiet(number) { new.entries[number].file = nil }
       }
       number += 1
     }
@@ -98,20 +98,20 @@ struct RotatedFiles<Element: Differentiable & Sendable>: Sendable {
       var new = Entry(file: file, identity: stamp.identity)
       // A file may come back to the path. Another file may have got its inode meanwhile.
       for number in entries.indices.reversed() where entries[number].identity == stamp.identity {
+        entries[number].file = nil
         guard let cursor = entries[number].cursor, stamp.size >= cursor.position,
           try FileMargins(of: file, upTo: cursor.position).fingerprint == cursor.fingerprint
         else { continue }
-        new.cursor = cursor
-        (entries[number].file, entries[number].cursor) = (nil, nil)
-        break
+        new.cursor = new.cursor ?? cursor
+        entries[number].cursor = nil
       }
       entries.append(new)
     }
   }
 
-  /// Closes an old file that has had no new line for a while.
-  private mutating func closeIfQuiet(_ number: Int) {
-    if entries[number].growth.duration(to: .now) > Self.patience { entries[number].file = nil }
+  /// Returns a Boolean value that indicates whether a file has had no new line for a while.
+  private func isQuiet(_ number: Int) -> Bool {
+    entries[number].growth.duration(to: .now) > Self.patience
   }
 
   /// Returns the new elements of a file, and closes it if it has no more.
@@ -138,9 +138,7 @@ struct RotatedFiles<Element: Differentiable & Sendable>: Sendable {
     if let error = lines.error { throw ReadFailure(error, path: reader.path) }
     if !lines.elements.isEmpty { entries[number].growth = .now }
     let isOld = number < entries.count - 1
-    let isOver =
-      stamp.isUnlinked || isOld && entries[number].growth.duration(to: .now) > Self.patience
-    if isOver {
+    if stamp.isUnlinked || isOld && isQuiet(number) {
       // Its last line may lack a newline.
       if !lines.openLine.isEmpty,
         let element = try? reader.element(of: lines.openLine, after: lines.cursor)

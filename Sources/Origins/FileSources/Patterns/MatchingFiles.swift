@@ -24,7 +24,7 @@ package struct MatchingFiles<Child: Differentiable & Sendable>: PolledSource {
     var areNamesNew = false
     /// A Boolean value that indicates whether a directory is another one than before.
     var isElsewhere = false
-    /// A Boolean value that indicates whether a file was created, and was not moved to its path.
+    /// A Boolean value that indicates whether a file may have been created, and not moved to its path.
     var isCreation = false
     /// The new files that were read.
     var read: Set<ByteString> = []
@@ -41,16 +41,23 @@ package struct MatchingFiles<Child: Differentiable & Sendable>: PolledSource {
     var unread: Set<ByteString> = []
     /// The paths that have gone, each with the time until which it stays in the list.
     var gone: [ByteString: ContinuousClock.Instant] = [:]
+    let isWaiting = Flag()
+  }
+
+  /// Tells the group whether paths that have gone are still in the list. They go with a turn.
+  final class Flag: Sendable {
+    let value = Locked(false)
   }
 
   struct NewFile: Sendable {
     let file: MatchingFile<Child>
     /// Reports that the file was read.
     let observation: Disposable
-    /// The time until which it may still be renamed onto another file.
-    let earliest: ContinuousClock.Instant
+    let found: ContinuousClock.Instant
+    /// The time for which it may still be renamed onto another file.
+    var wait: Duration
 
-    var isRead: Bool { file.elements.isRead }
+    var earliest: ContinuousClock.Instant { found + wait }
   }
 
   /// The time for which a path that has gone stays in the list. An editor may rename the old file
@@ -59,6 +66,9 @@ package struct MatchingFiles<Child: Differentiable & Sendable>: PolledSource {
 
   /// The time for which a created file waits, because programs write a file of another name before they rename it.
   private static var patience: Duration { .milliseconds(250) }
+
+  /// The time for which a file waits that was moved to its path. It may have been created just after another one was moved.
+  private static var doubt: Duration { .milliseconds(30) }
 
   /// The pause before a directory that cannot be read is read again. Its permissions may change without an event.
   private static var retry: Duration { .seconds(1) }
@@ -92,7 +102,12 @@ package struct MatchingFiles<Child: Differentiable & Sendable>: PolledSource {
   }
 
   package func start(_ report: @escaping @Sendable (Change) -> Void) -> Memory {
-    Memory(report: report)
+    let memory = Memory(report: report)
+    group.add { [weak flag = memory.isWaiting] in
+      if flag?.value.withLock({ $0 }) == true { report(Change(areNamesNew: true)) }
+      return flag != nil
+    }
+    return memory
   }
 
   package func merge(_ change: Change, into unread: inout Change) {
@@ -113,7 +128,9 @@ package struct MatchingFiles<Child: Differentiable & Sendable>: PolledSource {
     // A directory may have changed before it was watched.
     while memory.watch(matches.directories, in: group) { matches = pattern.matches() }
     let now = ContinuousClock.now
-    let isElsewhere = attempt.change?.isElsewhere ?? false
+    if attempt.change?.isElsewhere == true { group.noteTurn() }
+    let isElsewhere = group.hasTurned
+    let known = Set(memory.files.keys)
     // Nothing is known of the paths in a directory that cannot be read, so they stay.
     let missing = Set(memory.files.keys).subtracting(matches.paths)
     let hidden = missing.filter { path in matches.unreadable.contains { path.hasPrefix($0) } }
@@ -128,11 +145,15 @@ package struct MatchingFiles<Child: Differentiable & Sendable>: PolledSource {
     }
     for (path, end) in memory.gone where end <= now { memory.files[path] = nil }
     memory.gone = memory.gone.filter { $0.value > now && !hidden.contains($0.key) }
-    let isHeld = attempt.change?.isCreation == true && !attempt.isFirst && !isElsewhere
-    memory.follow(matches.paths, until: isHeld ? now + Self.patience : now) { open($0, group) }
-    memory.unread = Set(memory.new.filter { !$0.value.isRead }.keys)
+    memory.isWaiting.value.withLock { $0 = !memory.gone.isEmpty }
+    let isCreation = attempt.change?.isCreation ?? false
+    memory.follow(
+      matches.paths,
+      for: attempt.isFirst || isElsewhere ? .zero : isCreation ? Self.patience : Self.doubt
+    ) { open($0, group) }
+    memory.unread = Set(memory.new.filter { !$0.value.file.elements.isRead }.keys)
     if attempt.isFirst, !memory.unread.isEmpty { return .nothing(for: nil) }
-    for (path, new) in memory.new where new.isRead && new.earliest <= now {
+    for (path, new) in memory.new where new.file.elements.isRead && new.earliest <= now {
       memory.files[path] = new.file
       memory.new[path] = nil
     }
@@ -141,7 +162,7 @@ package struct MatchingFiles<Child: Differentiable & Sendable>: PolledSource {
     if matches.error != nil { pauses.append(Self.retry) }
     var result = ReadResult.contents(
       .whole(memory.files.values.sorted { $0.path < $1.path }), again: pauses.min())
-    result.hasCommonCause = isElsewhere || attempt.isFirst
+    result.hasCommonCause = isElsewhere || attempt.isFirst || known != Set(memory.files.keys)
     if let error = matches.error {
       result.state = .failed(SourceError(code: "directory", message: error))
     } else if memory.files.isEmpty {
@@ -163,8 +184,7 @@ extension MatchingFiles.Memory {
       let watch = FileWatch(path: path) { [report] event in
         report(
           MatchingFiles.Change(
-            areNamesNew: true, isElsewhere: event.isElsewhere,
-            isCreation: event.kind != .replaced))
+            areNamesNew: true, isElsewhere: event.isElsewhere, isCreation: event.kind != .replaced))
       }
       watches[path] = watch
       group.add { [weak watch] in watch?.check() != nil }
@@ -173,12 +193,18 @@ extension MatchingFiles.Memory {
   }
 
   /// Begins to read the files that are not known.
+  ///
+  /// - Parameter wait: The time for which they may still be renamed.
   fileprivate mutating func follow(
-    _ paths: [ByteString], until earliest: ContinuousClock.Instant,
-    _ open: (ByteString) -> any DataSource<Child>
+    _ paths: [ByteString], for wait: Duration, _ open: (ByteString) -> any DataSource<Child>
   ) {
+    let now = ContinuousClock.now
     let unknown = Set(paths).subtracting(files.keys)
-    new = new.filter { unknown.contains($0.key) }
+    new = new.filter { unknown.contains($0.key) }.mapValues { known in
+      var file = known
+      file.wait = wait == .zero ? wait : max(file.wait, wait)
+      return file
+    }
     for path in unknown.subtracting(new.keys) {
       let elements = open(path)
       let observation = elements.observeStatus { [report, weak elements] _ in
@@ -187,12 +213,16 @@ extension MatchingFiles.Memory {
       elements.start()
       new[path] = MatchingFiles.NewFile(
         file: MatchingFile(path: path, elements: elements), observation: observation,
-        earliest: earliest)
+        // A link is no temporary file.
+        found: now, wait: path.linkTarget == nil ? wait : .zero)
     }
   }
 }
 
 extension DataSource {
-  /// A Boolean value that indicates whether the source has loaded or failed.
-  fileprivate var isRead: Bool { collection.current.state.hasLoaded || status.error != nil }
+  /// A Boolean value that indicates whether the source has loaded or failed. A file that is missing leaves the list.
+  fileprivate var isRead: Bool {
+    if case .missing = status.state { return false }
+    return collection.current.state.hasLoaded || status.error != nil
+  }
 }

@@ -92,6 +92,8 @@ struct PolledFile<Format: FileFormat>: PolledSource {
   struct Memory: Sendable {
     let watch: FileWatch
     var format: Format
+    /// The number of turns of the path that were read.
+    var turns = 0
   }
 
   let path: ByteString
@@ -134,7 +136,7 @@ struct PolledFile<Format: FileFormat>: PolledSource {
     _ attempt: ReadAttempt, _ memory: inout Memory
   ) async -> ReadResult {
     var result: ReadResult
-    let (polling, turns) = (memory.watch.diagnostic, memory.watch.turns)
+    let polling = memory.watch.diagnostic
     var isBeingWritten = attempt.change?.isBeingWritten ?? false
     do throws(ReadFailure) {
       let read = try memory.format.read(
@@ -158,8 +160,9 @@ struct PolledFile<Format: FileFormat>: PolledSource {
     if group != nil {
       // A link may have been switched just before the read.
       memory.watch.check()
-      result.hasCommonCause =
-        attempt.change?.isElsewhere == true || memory.watch.turns != turns
+      result.hasCommonCause = memory.watch.turns != memory.turns
+      memory.turns = memory.watch.turns
+      if result.hasCommonCause { group?.noteTurn() }
     }
     result.isBeingWritten = isBeingWritten
     result.mode =

@@ -23,11 +23,11 @@ struct PathResolution: Sendable, Hashable {
 
   /// Returns a Boolean value that indicates whether the path led through the same links and directories to its last name.
   func leadsThroughSameDirectories(as other: PathResolution) -> Bool {
-    if places != other.places { return false }
-    guard let stamp = state.stamp, let old = other.state.stamp, stamp.kind == .directory else {
-      return true
+    if places != other.places || state.isFailed != other.state.isFailed { return false }
+    let directories = [state, other.state].map { state in
+      state.stamp.flatMap { $0.kind == .directory ? $0.identity : nil }
     }
-    return stamp.identity == old.identity
+    return directories[0] == directories[1]
   }
 
   /// Resolves a path, one name after the other.

@@ -33,9 +33,10 @@ struct View: Command {
     let source =
       specification.readsInput
       ? try sources.open(specification) : try await specification.openWhenThere(sourceOptions)
-    let contents = try await StopHandler.handlingStops { () async throws(LivelistError) in
-      try await load(source, output)
-    }
+    let stops = try handleStops()
+    let contents = try await load(source, output)
+    stops.cancel()
+    await stops.value
     try await options.selection.check(contents, of: specification.kind)
     if printsOnce {
       options.selection.reportMistakes(in: contents)
@@ -129,34 +130,20 @@ final class ViewSources {
   }
 }
 
-/// Stops the program without a lock or a transaction when Ctrl-Z is pressed, before the view has taken the terminal.
-private enum StopHandler {
-  @MainActor
-  static func handlingStops<Result>(
-    _ body: @MainActor () async throws(LivelistError) -> Result
-  ) async throws(LivelistError) -> Result {
-    let stops: Task<Void, Never>
-    do throws(TerminalError) {
-      // The screen has handlers of its own, so these must be gone before.
-      let signals = try TerminalSignals([.suspend])
-      stops = Task.detached {
-        for await _ in signals.signals {
-          ReadPause.begin(within: Interruption.stopLimit)
-          try? signals.withPreviousActions { Interruption.stop() }
-          ReadPause.end()
-        }
+/// Stops the program without a lock or a transaction when Ctrl-Z is pressed, until the task is canceled.
+///
+/// The view has handlers of its own as soon as it has taken the terminal.
+private func handleStops() throws(LivelistError) -> Task<Void, Never> {
+  do throws(TerminalError) {
+    let signals = try TerminalSignals([.suspend])
+    return Task.detached {
+      for await _ in signals.signals {
+        ReadPause.begin(within: Interruption.stopLimit)
+        try? signals.withPreviousActions { Interruption.stop() }
+        ReadPause.end()
       }
-    } catch {
-      throw .input("\(error)")
     }
-    let result: Swift.Result<Result, LivelistError>
-    do throws(LivelistError) {
-      result = .success(try await body())
-    } catch {
-      result = .failure(error)
-    }
-    stops.cancel()
-    await stops.value
-    return try result.get()
+  } catch {
+    throw .input("\(error)")
   }
 }

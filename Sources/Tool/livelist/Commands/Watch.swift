@@ -155,6 +155,7 @@ private struct WatchSession {
   /// If the source has failed by then, the exit status is 1.
   private func end() async {
     await swaps.wait()
+    if let settling = options.settling { try? await Task.sleep(for: settling.quiet) }
     await shown.flush()
     await printer.waitUntilPrinted()
     if let error = container.status.error { Program.end(with: LivelistError(cannotLoad: error)) }

@@ -30,10 +30,7 @@ extension SourceSpecification {
       do throws(LivelistError) {
         return try open(options, guardedBy: changeGuard)
       } catch {
-        // Only the tables of a database are looked up at once.
-        guard case .table(let path, _) = kind, path.fileStatus() == nil, .now < end else {
-          throw error
-        }
+        guard kind.isDatabaseUnfinished(error), .now < end else { throw error }
         try? await Task.sleep(for: .milliseconds(100))
       }
     }
@@ -91,6 +88,18 @@ extension SourceSpecification {
 }
 
 extension SourceSpecification.Kind {
+  /// Returns a Boolean value that indicates whether a database, or its tables, may still be created.
+  fileprivate func isDatabaseUnfinished(_ error: LivelistError) -> Bool {
+    switch self {
+    case .table(let path, _), .query(let path, _):
+      // It may have appeared since.
+      return path.fileStatus() == nil
+        || ["there is no database", "there is no table", "no such table", "database is locked"]
+          .contains { error.message.contains($0) }
+    default: return false
+    }
+  }
+
   /// The columns of each query, also if it has no rows. Files and lists of other processes have no schema.
   var columns: [[String]] {
     get async {

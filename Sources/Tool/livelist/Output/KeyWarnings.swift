@@ -14,17 +14,22 @@ struct KeyWarnings {
   private var hasExplained = false
 
   /// Reports a member that could identify the elements of all lists, if there is one.
-  static func reportCandidate(in lists: Snapshot<JSONElement>...) {
+  ///
+  /// - Parameter isEdited: A closure that tells whether elements were edited that a member identifies.
+  static func reportCandidate(
+    in lists: Snapshot<JSONElement>..., where isEdited: (String) -> Bool = { _ in true }
+  ) {
     let names = lists.lazy.compactMap(\.first).first?.members?.map(\.name) ?? []
     let likely = ["id", "_id", "key", "uuid", "guid"]
     let candidates =
       likely.flatMap { word in names.filter { $0.lowercased() == word } }
       + names.filter { $0.hasSuffix("Id") || $0.hasSuffix("ID") || $0.hasSuffix("_id") }
     let name = candidates.first { name in
-      lists.allSatisfy { list in
-        var seen: Set<JSONElement> = []
-        return list.allSatisfy { $0[name].map { seen.insert($0).inserted } ?? false }
-      }
+      isEdited(name)
+        && lists.allSatisfy { list in
+          var seen: Set<JSONElement> = []
+          return list.allSatisfy { $0[name].map { seen.insert($0).inserted } ?? false }
+        }
     }
     guard let name else { return }
     Program.report(
@@ -40,8 +45,11 @@ struct KeyWarnings {
     let (deleted, inserted) = (Array(deleted.prefix(1_000)), Array(inserted.prefix(1_000)))
     guard !hasExplained, let first = deleted.first, !inserted.isEmpty else { return }
     if first.keyName == nil, first.members != nil {
-      hasExplained = true
-      return Self.reportCandidate(in: contents)
+      return Self.reportCandidate(in: contents) { name in
+        let values = Set(deleted.compactMap { $0[name] })
+        hasExplained = !values.isDisjoint(with: inserted.compactMap { $0[name] })
+        return hasExplained
+      }
     }
     let old = Dictionary(
       deleted.map { (Spelling($0.differenceIdentifier.description), $0.differenceIdentifier) },
