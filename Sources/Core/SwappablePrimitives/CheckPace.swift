@@ -9,11 +9,7 @@ package struct CheckPace: Sendable {
   package typealias Instant = AnyClock.Instant
 
   /// The longest pause between two checks of anything in this process, or `nil` for the usual one.
-  package static var longest: Duration? {
-    get { setting.withLock { $0 } }
-    set { setting.withLock { $0 = newValue } }
-  }
-  private static let setting = Locked<Duration?>(nil)
+  package static let longestPause = Locked<Duration?>(nil)
 
   /// The time after a sign of life in which checks are frequent.
   private static let lively = Duration.seconds(5)
@@ -64,7 +60,7 @@ package struct CheckPace: Sendable {
   package mutating func next(at now: Instant, isPolled: Bool = false) -> Duration {
     countFind(at: now)
     let isLively = lastSign.duration(to: now) < Self.lively
-    let longest = Self.longest ?? max(.seconds(2), shortest)
+    let longest = Self.longestPause.withLock { $0 } ?? max(.seconds(2), shortest)
     if isSilent || isPolled {
       return min(isLively ? Self.silent.lively : Self.silent.resting, longest)
     }

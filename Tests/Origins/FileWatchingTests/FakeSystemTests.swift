@@ -100,14 +100,13 @@ struct FakeSystemTests {
   @Test func `a file system that reports no changes is named`() async throws {
     fake.setFile("/a", inode: 7)
     let log = EventLog("/a", intervals: FileWatch.Intervals(), system: fake.system)
-    for version in 2...3 {
+    // A read for another reason may find a change, too.
+    for version in 2...9 where log.watch.diagnostic == nil {
       for _ in 0..<4 { fake.fireTimers() }
       fake.setFile("/a", inode: 7, size: Int64(version), time: Int64(version))
       fake.fireTimers()
       try await log.next(.modified)
     }
-    for _ in 0..<4 { fake.fireTimers() }
-    try await log.next(.check)
     #expect(try #require(log.watch.diagnostic).contains("its file system reports no changes"))
     fake.send(.modified, to: "/a")
     fake.setFile("/a", inode: 7, size: 4, time: 4)

@@ -33,6 +33,7 @@ package final class ReadGroup: Sendable {
     var pass: Pass?
     /// A Boolean value that indicates whether a path has led elsewhere since the last pass.
     var hasTurned = false
+    var turns = 0
     var checks: [@Sendable () -> Bool] = []
   }
 
@@ -55,8 +56,11 @@ package final class ReadGroup: Sendable {
   /// A Boolean value that indicates whether a path leads elsewhere, and what was there has not been shown.
   package var hasTurned: Bool { state.withLock { $0.hasTurned } }
 
+  /// The number of paths that have led elsewhere so far.
+  package var turns: Int { state.withLock { $0.turns } }
+
   /// Notes that a path leads elsewhere.
-  package func noteTurn() { state.withLock { $0.hasTurned = true } }
+  package func noteTurn() { state.withLock { ($0.hasTurned, $0.turns) = (true, $0.turns + 1) } }
 
   /// Notes that a read begins.
   func begin() {

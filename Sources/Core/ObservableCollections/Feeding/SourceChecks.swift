@@ -10,7 +10,7 @@ public enum SourceChecks {
   /// A shorter pause finds silent changes earlier, and costs a wake-up of the process each time. A pause of less than 10
   /// milliseconds counts as 10. Pauses that have begun are not shortened.
   public static var longestPause: Duration? {
-    get { CheckPace.longest }
-    set { CheckPace.longest = newValue.map { max($0, .milliseconds(10)) } }
+    get { CheckPace.longestPause.withLock { $0 } }
+    set { CheckPace.longestPause.withLock { $0 = newValue.map { max($0, .milliseconds(10)) } } }
   }
 }

@@ -41,12 +41,13 @@ package struct MatchingFiles<Child: Differentiable & Sendable>: PolledSource {
     var unread: Set<ByteString> = []
     /// The paths that have gone, each with the time until which it stays in the list.
     var gone: [ByteString: ContinuousClock.Instant] = [:]
-    let isWaiting = Flag()
+    let known = Known()
   }
 
-  /// Tells the group whether paths that have gone are still in the list. They go with a turn.
-  final class Flag: Sendable {
-    let value = Locked(false)
+  /// What the last read knew: the turns of the group, and whether paths that have gone are still in the list, as they go
+  /// with a turn.
+  final class Known: Sendable {
+    let value = Locked((turns: 0, isWaiting: false))
   }
 
   struct NewFile: Sendable {
@@ -103,9 +104,10 @@ package struct MatchingFiles<Child: Differentiable & Sendable>: PolledSource {
 
   package func start(_ report: @escaping @Sendable (Change) -> Void) -> Memory {
     let memory = Memory(report: report)
-    group.add { [weak flag = memory.isWaiting] in
-      if flag?.value.withLock({ $0 }) == true { report(Change(areNamesNew: true)) }
-      return flag != nil
+    group.add { [weak known = memory.known, weak group] in
+      let (turns, state) = (group?.turns, known?.value.withLock { $0 })
+      if let state, state.isWaiting || state.turns != turns { report(Change(areNamesNew: true)) }
+      return known != nil
     }
     return memory
   }
@@ -124,11 +126,12 @@ package struct MatchingFiles<Child: Differentiable & Sendable>: PolledSource {
   }
 
   package func read(_ attempt: ReadAttempt, _ memory: inout Memory) async -> ReadResult {
+    if attempt.change?.isElsewhere == true { group.noteTurn() }
+    let turns = group.turns
     var matches = pattern.matches()
     // A directory may have changed before it was watched.
     while memory.watch(matches.directories, in: group) { matches = pattern.matches() }
     let now = ContinuousClock.now
-    if attempt.change?.isElsewhere == true { group.noteTurn() }
     let isElsewhere = group.hasTurned
     let known = Set(memory.files.keys)
     // Nothing is known of the paths in a directory that cannot be read, so they stay.
@@ -145,7 +148,7 @@ package struct MatchingFiles<Child: Differentiable & Sendable>: PolledSource {
     }
     for (path, end) in memory.gone where end <= now { memory.files[path] = nil }
     memory.gone = memory.gone.filter { $0.value > now && !hidden.contains($0.key) }
-    memory.isWaiting.value.withLock { $0 = !memory.gone.isEmpty }
+    memory.known.value.withLock { $0 = (turns, !memory.gone.isEmpty) }
     let isCreation = attempt.change?.isCreation ?? false
     memory.follow(
       matches.paths,
