@@ -174,4 +174,100 @@ import Testing
       }
     }
   }
+
+  // MARK: A group
+
+  /// The version of all files behind a link.
+  private final class Link: @unchecked Sendable {
+    // Sendable: of the threads of a scenario, one runs at a time.
+    var version = 0
+    /// A Boolean value that indicates whether all files were shown before the link was switched.
+    var isJudged = false
+  }
+
+  /// A file behind a link.
+  private final class Linked: PolledSource, @unchecked Sendable {
+    // Sendable: of the threads of a scenario, one runs at a time.
+    typealias Element = TestElement
+
+    let (link, group, id): (Link, ReadGroup, Int)
+    private var seen = 0
+    private var report: (@Sendable (Bool) -> Void)?
+
+    init(_ link: Link, _ group: ReadGroup, _ id: Int) {
+      (self.link, self.group, self.id) = (link, group, id)
+    }
+
+    func start(_ report: @escaping @Sendable (Bool) -> Void) {
+      self.report = report
+      group.add { [weak self] in
+        self?.look()
+        return self != nil
+      }
+    }
+
+    func merge(_ change: Bool, into unread: inout Bool) { unread = unread || change }
+
+    /// Reports that the link was switched, unless it is known.
+    func look() {
+      schedulePoint()
+      if link.version != seen { report?(true) }
+    }
+
+    /// Reports a save of this file alone.
+    func save() { report?(false) }
+
+    func read(_ attempt: ReadAttempt, _: inout Void) async -> ReadResult {
+      let known = seen
+      schedulePoint()
+      let version = link.version
+      seen = version
+      schedulePoint()
+      var result = ReadResult.contents(.whole([TestElement(id, version)]))
+      if link.version != version { report?(true) }
+      result.hasCommonCause = attempt.change == true || known != link.version
+      return result
+    }
+  }
+
+  private func exploreLink(preemptions: Int, _ threads: @escaping (Scenario, [Linked]) -> Void) {
+    explore(preemptions: preemptions) { scenario in
+      let (link, group) = (Link(), ReadGroup())
+      let files = [Linked(link, group, 1), Linked(link, group, 2)]
+      let sources = files.map { file in
+        PolledDataSource<Linked>(
+          file, writer: SourceWriter(of: PolledDataSource<Linked>.self),
+          loop: ReadLoop(
+            clock: AnyClock(ScheduledClock()),
+            threads: QueueExecutor([scenario.queue(), scenario.queue()]), group: group))
+      }
+      let list = sources[0].concatenated(with: sources[1])
+      let follower = Follower<TestElement>(scenario)
+      follower.follow(list) { contents in
+        let versions = Set(contents.map(\.content))
+        scenario.expect(
+          versions.count <= 1 || !link.isJudged, "shows the versions \(contents) together")
+      }
+      scenario.thread {
+        link.isJudged = list.snapshot.count == 2
+        link.version = 1
+        for file in files { file.look() }
+      }
+      threads(scenario, files)
+      scenario.finally {
+        let shown = list.snapshot.map(\.content)
+        scenario.expect(shown == [1, 1], "E4: shows the versions \(shown)")
+        try follower.check(against: list)
+        withExtendedLifetime(sources) {}
+      }
+    }
+  }
+
+  @Test(.disabled("one schedule of 1,470 shows two versions together"))
+  func `a link to two files that is switched`() { exploreLink(preemptions: 2) { _, _ in } }
+
+  @Test(.disabled("one schedule of 753 shows two versions together"))
+  func `a link to two files that is switched, beside a save of one of them`() {
+    exploreLink(preemptions: 1) { scenario, files in scenario.thread { files[1].save() } }
+  }
 }
