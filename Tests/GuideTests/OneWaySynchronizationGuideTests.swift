@@ -1,4 +1,6 @@
+import Foundation
 import Swappable
+import SynchronizerStores
 import Synchronizers
 import TestSupport
 import Testing
@@ -49,7 +51,7 @@ import Testing
 
   @Test func `the code of the guide is the code that runs here`() throws {
     let guide = try Guide("OneWaySynchronization")
-    #expect(guide.code.count == 3)
+    #expect(guide.code.count == 4)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -72,5 +74,52 @@ import Testing
     let outcome = try await OneWaySynchronizer(from: downloads, to: downloads).sync()
     #expect(outcome.removed == 1 && outcome.new == 1 && outcome.outdated == 1)
     #expect(try await shelf.tracks.values.sorted { $0.id < $1.id } == shelf.list())
+  }
+
+  // MARK: A mirror
+
+  struct Photo: Hashable, Identifiable, Sendable, Differentiable {
+    let id: ExactString
+    var version: String
+  }
+
+  struct PhotoServer: Sendable {
+    let photos: [Photo]
+
+    func list() async throws -> [Photo] { photos }
+    func download(_ id: ExactString) async throws -> [UInt8] { Array(id.string.utf8) }
+  }
+
+  struct Album: OneWayRemote {
+    let server: PhotoServer
+
+    func items() async throws -> [Photo] { try await server.list() }
+    func content(of photo: Photo) async throws -> [UInt8] { try await server.download(photo.id) }
+  }
+
+  @Test func `photos are mirrored into a folder`() async throws {
+    let print = Printed()
+    func mirror(_ server: PhotoServer, into folder: String, isDryRun: Bool) async throws {
+      let store = try DirectoryStore<Photo>(path: folder, stamp: { $0.version })
+      let synchronizer = OneWaySynchronizer(from: Album(server: server), to: store)
+      let outcome = try await isDryRun ? synchronizer.plan() : synchronizer.sync()
+      for key in outcome.removedKeys { print("-", key) }
+      for key in outcome.newKeys { print("+", key) }
+      for remark in outcome.diagnostics { print("!", remark.message) }
+      print(outcome)  // 12 listed: 3 inserted, 1 updated, 2 removed, 8 unchanged
+    }
+    let directory = try TemporaryDirectory()
+    let server = PhotoServer(photos: [
+      Photo(id: "2026/beach.jpg", version: "1"), Photo(id: "../x", version: "1"),
+    ])
+    let folder = directory("photos")
+    try await mirror(server, into: folder, isDryRun: true)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+    #expect(print.lines.suffix(1) == ["2 listed: 2 inserted, 0 updated, 0 removed, 0 unchanged"])
+    try await mirror(server, into: folder, isDryRun: false)
+    let paths = try FileManager.default.subpathsOfDirectory(atPath: folder)
+    #expect(paths.sorted() == ["2026", "2026/beach.jpg"])
+    #expect(print.lines.suffix(1).first?.hasSuffix("; 1 of them refused") == true)
+    #expect(print.lines.contains { $0.hasPrefix(#"! "../x": the key "../x" cannot be the path"#) })
   }
 }

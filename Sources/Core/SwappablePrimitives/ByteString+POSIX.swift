@@ -240,9 +240,11 @@ extension ByteString {
 
   /// Returns the names in the directory at this path, in no particular order, without `.` and `..`.
   ///
+  /// - Parameter folder: The open folder where a relative path begins.
   /// - Returns: The names, or `nil` if the directory cannot be read. Then, `errno` is the reason.
-  package func namesInDirectory() -> [ByteString]? {
-    guard let directory = withCString({ opendir($0) }) else { return nil }
+  package func namesInDirectory(from folder: Int32 = AT_FDCWD) -> [ByteString]? {
+    let descriptor = withCString { openat(folder, $0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    guard descriptor >= 0, let directory = fdopendir(descriptor) else { return nil }
     defer { closedir(directory) }
     var names: [ByteString] = []
     while let entry = readdir(directory) {

@@ -17,8 +17,7 @@ package enum FileStep: Sendable {
 /// A test simulates a crash at a step: it lets this step and all later steps fail.
 package typealias FileHook = @Sendable (FileStep) -> Int32
 
-/// An open folder. Operations on files use names in the folder that is open, and follow no symbolic links. `names()`
-/// lists the folder at the path.
+/// An open folder. Operations use names in the folder that is open, and follow no symbolic links.
 final class Folder: Sendable {
   /// The attributes of a directory entry.
   struct Status: Sendable, Hashable {
@@ -50,6 +49,10 @@ final class Folder: Sendable {
     location = resolved
   }
 
+  private init(_ descriptor: Int32, _ location: ByteString, _ hook: FileHook?) {
+    (self.descriptor, self.location, self.hook) = (descriptor, location, hook)
+  }
+
   deinit { close(descriptor) }
 
   /// The absolute path for people, without symbolic links.
@@ -58,9 +61,39 @@ final class Folder: Sendable {
   /// Returns the path of a name for people.
   func path(of name: String) -> String { location.appending(name: ByteString(name)).description }
 
+  /// The path of a folder beside this one that has the same name with a dot before it, and an extension.
+  func hiddenSibling(_ suffix: ByteString) -> ByteString {
+    location.parentDirectory.appending(name: "." + (location.pathNames.last ?? "") + suffix)
+  }
+
+  /// Returns a Boolean value that indicates whether the other folder is this one, or lies in it.
+  func contains(_ other: Folder) -> Bool {
+    other.location.appending(name: "").hasPrefix(location.appending(name: ""))
+  }
+
+  /// Opens a folder in this one.
+  ///
+  /// - Parameter creating: A Boolean value that indicates whether to create it if nothing has this name.
+  /// - Returns: The folder, or `nil` if nothing has this name.
+  func folder(_ name: String, creating: Bool) throws(StoreError) -> Folder? {
+    for isSecond in [false, true] {
+      let opened = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+      if opened >= 0 { return Folder(opened, location.appending(name: ByteString(name)), hook) }
+      guard errno == ENOENT, !isSecond else {
+        throw StoreError(errno, cannot: "open the folder", path(of: name))
+      }
+      guard creating else { return nil }
+      try willPerform(.create(name: name), "create the folder", name)
+      guard mkdirat(descriptor, name, 0o777) == 0 || errno == EEXIST else {
+        throw StoreError(errno, cannot: "create the folder", path(of: name))
+      }
+    }
+    return nil
+  }
+
   /// Returns the names in the folder that are UTF-8, in no particular order. A store uses no other names.
   func names() throws(StoreError) -> [String] {
-    guard let names = location.namesInDirectory() else {
+    guard let names = ByteString(".").namesInDirectory(from: descriptor) else {
       throw StoreError(errno, cannot: "list the folder", path)
     }
     return names.compactMap(\.string)
@@ -147,10 +180,13 @@ final class Folder: Sendable {
   }
 
   /// Renames a file, and replaces the file that has the other name.
-  func rename(_ name: String, to other: String) throws(StoreError) {
-    try willPerform(.rename(name: name, to: other), "rename \(name) to", other)
-    guard renameat(descriptor, name, descriptor, other) == 0 else {
-      throw StoreError(errno, cannot: "rename \(name) to", path(of: other))
+  ///
+  /// - Parameter folder: The folder of the other name, or `nil` for this one.
+  func rename(_ name: String, to other: String, in folder: Folder? = nil) throws(StoreError) {
+    let folder = folder ?? self
+    try folder.willPerform(.rename(name: name, to: other), "rename \(name) to", other)
+    guard renameat(descriptor, name, folder.descriptor, other) == 0 else {
+      throw StoreError(errno, cannot: "rename \(name) to", folder.path(of: other))
     }
   }
 
@@ -160,6 +196,14 @@ final class Folder: Sendable {
     guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
       throw StoreError(errno, cannot: "remove", path(of: name))
     }
+  }
+
+  /// Removes a folder if it is empty.
+  ///
+  /// - Returns: A Boolean value that indicates whether it was removed.
+  func removeFolder(_ name: String) throws(StoreError) -> Bool {
+    try willPerform(.remove(name: name), "remove", name)
+    return unlinkat(descriptor, name, AT_REMOVEDIR) == 0
   }
 
   /// Writes new, renamed and removed names to the disk.
@@ -190,6 +234,10 @@ final class Folder: Sendable {
 
   private func sync(_ file: Int32, _ name: String) throws(StoreError) {
     try willPerform(.sync(name: name), "write", name)
+    #if canImport(Darwin)
+      // There, `fsync` leaves the bytes in the memory of the disk. Not every file system has the other operation.
+      if fcntl(file, F_FULLFSYNC) == 0 { return }
+    #endif
     guard fsync(file) == 0 else { throw StoreError(errno, cannot: "write", path(of: name)) }
   }
 

@@ -22,6 +22,8 @@ public struct StoreError: Error, Sendable {
     case damaged
     /// The file, table or index belongs to another program or another type of store.
     case foreign
+    /// A file cannot have this name.
+    case invalidName
     /// A newer version of the store wrote the contents.
     case newer
     /// The contents are intact, but have elements of another type.
@@ -92,7 +94,9 @@ extension StoreError {
       case ENOTDIR, EEXIST: (.notAFolder, "use the path of a folder")
       case EISDIR: (.notAFile, "use the path of a file, or remove the folder")
       case ELOOP: (.notAFile, "remove the symbolic link")
-      case ENAMETOOLONG: (.inputOutput, "choose a shorter name")
+      case ENAMETOOLONG: (.invalidName, "choose a shorter name")
+      case EILSEQ: (.invalidName, "choose another name")
+      case EXDEV: (.inputOutput, "use a state folder on the same file system")
       case EMFILE, ENFILE: (.inputOutput, "close files, or raise the limit of open files")
       default: (.inputOutput, "check the disk, and try again; the saved contents are unchanged")
       }

@@ -297,7 +297,8 @@ extension RemoteDataSource<Item> {
       connection.send(Self.initial.replacing(#""a""#, with: #""a\r\nX-Evil: 1""#))
     }
     let recorder = SourceRecorder(RemoteDataSource<Item>(fast: .http(server.url())))
-    try await recorder.wait { _ in server.requests.value.count >= 3 }
+    try await recorder.wait(for: [Item(1)])
+    try await wait(for: "the third request") { server.requests.value.count >= 3 }
     for request in server.requests.value {
       #expect(request.headers["x-evil"] == nil)
       #expect(request.headers["last-event-id"] == nil)
@@ -409,8 +410,9 @@ extension RemoteDataSource<Item> {
     }
     let transport = HTTPTransport.http(server.url("/old"), headers: ["Authorization": "Bearer x"])
     let recorder = SourceRecorder(RemoteDataSource<Item>(fast: transport))
-    try await recorder.wait { _ in server.requests.value.count >= 4 }
     try await recorder.wait(for: [Item(1)])
+    // The source continues the stream silently.
+    try await wait(for: "the second connection") { server.requests.value.count >= 4 }
     let requests = server.requests.value
     #expect(requests.prefix(4).map(\.target) == ["/old", "/new", "/old", "/new"])
     #expect(requests.allSatisfy { $0.headers["authorization"] == "Bearer x" })
@@ -568,7 +570,7 @@ extension RemoteDataSource<Item> {
     }
     let remote = RemoteDataSource<Item>(.http(server.url()), clock: clock)
     let recorder = SourceRecorder(remote)
-    try await recorder.wait { $0.statuses.last?.error != nil }
+    try await recorder.wait(for: [Item(1)])
     try await wait(for: "the pause") {
       clock.nextDeadline.map { $0 < clock.now.advanced(by: .seconds(1)) } == true
     }

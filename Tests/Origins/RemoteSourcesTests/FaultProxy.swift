@@ -144,6 +144,8 @@ final class FirstLineProxy: RemoteTransport {
     (self.feed, self.lasts) = (feed, lasts)
   }
 
+  var openCount: Int { open.value.count }
+
   /// Ends the open connections.
   func cut() {
     for continuation in open.exchange([]) { continuation.finish() }

@@ -226,6 +226,9 @@ import Testing
 
       let recorder = SourceRecorder(remote)
       try await recorder.wait { $0.contents == [Item(1)] }
+      // The first end of a connection is not shown.
+      proxy.cut()
+      try await wait(for: "the second connection") { proxy.openCount == 1 }
       proxy.cut()
       let record = try await recorder.wait { record in
         record.statuses.contains { $0.error?.code == "disconnected" }

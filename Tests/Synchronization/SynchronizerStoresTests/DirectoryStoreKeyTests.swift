@@ -2,11 +2,11 @@ import DataSourceTesting
 import Diffing
 import Foundation
 import ObservableCollections
+import SwappablePrimitives
+import SynchronizerStores
 import Synchronizers
 import TestSupport
 import Testing
-
-@testable import SynchronizerStores
 
 @Suite struct DirectoryStoreKeyTests {
   private let directory: TemporaryDirectory
@@ -14,68 +14,56 @@ import Testing
 
   init() throws { directory = try TemporaryDirectory() }
 
-  static let hostileKeys: [String] = [
-    "", ".", "..", "...", "/", "//", "/etc/passwd", "../outside", "a/b", "a/../../b", "a//b", "./a",
-    "~", "~root", "-", "-rf", "a", "A", "aa", "aA", "Aa", "AA", ".hidden", "trailing.", "a.b",
-    "a..b",
-    "photo.jpg", "photo.JPG", " ", " a", "a ", "\t", "\n", "a\nb", "\r\n", "\0", "a\0", "a\0b",
-    "\u{7F}",
-    "\u{1B}[31m", "\u{E9}", "e\u{301}", "\u{301}", "\u{301}\u{301}", "\u{1E69}", "s\u{307}\u{323}",
-    "s\u{323}\u{307}", "\u{212B}", "\u{C5}", "ﬁ", "ß", "ss", "ı", "İ", "😀", "👨‍👩‍👧", "\u{202E}abc",
-    "\u{FEFF}", "\u{FFFD}", "\u{10FFFF}", "+index.jsonl", "+index.new", "+new-1", "+preview-a",
-    "index.jsonl", "=", "=61", "=h", "==", "%2e", "\\", "a\\b", "C:", "con", "CON", "con.txt",
-    "nul",
-    "com1", "lpt9", "a:b", "*", "?", "\"", "'", "$(rm)", "`", "<>|",
-    String(repeating: "x", count: 10_000), String(repeating: "x", count: 10_001),
-    String(repeating: "X", count: 10_000), String(repeating: "é", count: 10_000),
-    String(repeating: "../", count: 4_000), String(repeating: "y", count: 180),
-    String(repeating: "y", count: 181), String(repeating: "y", count: 255),
-    String(repeating: "y", count: 256), String(repeating: "\0", count: 60),
-    String(repeating: "\0", count: 61),
+  private static let long = String(repeating: "y", count: 255)
+
+  static let possibleKeys: [String] = [
+    "a", "A", "aa", "aA", "Aa", "AA", "...", "....", ".hidden", "trailing.", "a.b", "a..b",
+    "photo.jpg", "photo.JPG", " ", " a", "a ", "-", "-rf", "~", "~root", "sub/x.txt", "sub/X.txt",
+    "sub/deep/y", "sub/.hidden", "Sub/x.txt", " sub/ x", "-sub/-x", "\u{E9}", "e\u{301}", "\u{301}",
+    "x/\u{301}", "x/\u{301}\u{301}", "\u{1E69}", "s\u{307}\u{323}", "s\u{323}\u{307}", "\u{212B}",
+    "\u{C5}", "ﬁ", "ß", "ss", "ı", "İ", "😀", "👨‍👩‍👧/😀", "\u{202E}abc", "\u{FEFF}", "\u{FFFD}",
+    "\u{10FFFF}", "index.jsonl", "index.new", "new-1", "preview-a", ".pages.store/index.jsonl", "=",
+    "=61", "%2e", "\\", "a\\b", "C:", "con", "CON", "con.txt", "nul", "com1", "a:b", "*", "?", "\"",
+    "'", "$(rm)", "`", "<>|", long, "long/" + long, "\(long.dropLast())z/\(long)",
+    String(repeating: "d/", count: 300) + "deep",
   ]
 
-  /// Returns all files below a folder, with their contents.
-  private func files(below folder: String) throws -> [String: Data] {
-    var files: [String: Data] = [:]
-    for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
-      files[name] = FileManager.default.contents(atPath: folder + "/" + name)
-    }
-    return files
+  static let impossibleKeys: [String] = [
+    "", ".", "..", "/", "//", "/etc/passwd", "../outside", "a/../../b", "a//b", "./a", "a/.", "a/",
+    "sub/../x", "\t", "\n", "a\nb", "\r\n", "\0", "a\0", "a\0b", "\u{7F}", "\u{85}", "\u{1B}[31m",
+    long + "y", "sub/" + long + "y", long + "y/x", String(repeating: "é", count: 128),
+    String(repeating: "../", count: 4_000) + "x", String(repeating: "d/", count: 2_500) + "deep",
+    String(repeating: "x", count: 10_000),
+  ]
+
+  private func content(_ key: ExactString) -> String { "content of " + key.string }
+
+  private func expected(_ pages: [Page]) -> [ExactString: String] {
+    Dictionary(uniqueKeysWithValues: pages.map { ($0.id, content($0.id)) })
   }
 
-  /// Checks that names are plain and distinct without case and normalization.
-  private func check(names: [String]) throws {
-    let plain = Set("abcdefghijklmnopqrstuvwxyz0123456789-_.=".utf8)
-    try #require(Set(names).count == names.count)
-    for name in names {
-      try #require(name.utf8.allSatisfy(plain.contains) && (1...255).contains(name.utf8.count))
-      try #require(name.first != "." && name.last != "." && name.first != "-", "\(name)")
+  private func store(_ pages: [Page], in store: PageStore) async throws {
+    for page in pages {
+      try await store.storePreview(Array(("p" + content(page.id)).utf8), of: page)
+      try await store.store(Array(content(page.id).utf8), of: page)
     }
+    try await store.finish(pages)
   }
 
   private func check(_ keys: [String]) async throws {
-    func content(_ key: String) -> [UInt8] { Array("content of ".utf8) + Array(key.utf8) }
     try directory.makeDirectory("inside")
     try directory.write("outside", to: "outside")
     let pages = keys.map { Page(id: ExactString($0)) }
     do {
-      let store = try PageStore.make(path)
-      for page in pages {
-        try await store.storePreview(Array("preview".utf8) + content(page.id.string), of: page)
-        try await store.store(content(page.id.string), of: page)
-      }
-      try await store.finish(pages)
+      try await store(pages, in: try PageStore.make(path))
     }
-    // There are only the folder and the older files.
-    #expect(
-      Set(try FileManager.default.contentsOfDirectory(atPath: directory.path)) == [
-        "inside", "outside",
-      ])
-    #expect(try FileManager.default.contentsOfDirectory(atPath: directory("inside")) == ["pages"])
-    let names = try FileManager.default.contentsOfDirectory(atPath: path)
-    try check(names: names.filter { !$0.hasPrefix("+") })
-    #expect(names.filter { !$0.hasPrefix("+") }.count == keys.count)
-    #expect(names.count == 2 * keys.count + 1)
+    let files = try directory.files(below: "inside/pages")
+    for (key, content) in expected(pages) { #expect(files[key] == content, "\(key)") }
+    #expect(files.count == pages.count)
+    // There are only the two folders of the store, and what was there before.
+    #expect(Set(try directory.names) == ["inside", "outside"])
+    let inside = try FileManager.default.contentsOfDirectory(atPath: directory("inside"))
+    #expect(Set(inside) == ["pages", ".pages.store"])
 
     var rest = pages
     do {
@@ -83,99 +71,184 @@ import Testing
       #expect(try await store.keys() == Set(pages.map(\.id)))
       #expect(store.snapshot.map(\.key) == pages.map(\.id))
       for page in pages {
-        try #require(try store.contents(forKey: page.id) == content(page.id.string))
-        try #require(
-          try store.preview(forKey: page.id) == Array("preview".utf8) + content(page.id.string))
+        let content = content(page.id)
+        try #require(try store.contents(forKey: page.id) == Array(content.utf8))
+        try #require(try store.preview(forKey: page.id) == Array(("p" + content).utf8))
         try #require(try await !store.isOutdated(page))
       }
       // Remove every other item. The others stay.
       rest = pages.enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
       try await store.remove(Set(pages.map(\.id)).subtracting(rest.map(\.id)))
-      for page in rest.prefix(9) { try await store.store([1, 2, 3], of: page) }
     }
+    #expect(try directory.files(below: "inside/pages") == expected(rest))
     let store = try PageStore.make(path)
     #expect(try await store.keys() == Set(rest.map(\.id)))
-    for (offset, page) in rest.enumerated() {
-      let expected = offset < 9 ? [1, 2, 3] : content(page.id.string)
-      try #require(try store.contents(forKey: page.id) == expected)
-    }
     try await store.remove(Set(rest.map(\.id)))
     try await store.finish([])
-    #expect(try FileManager.default.contentsOfDirectory(atPath: path) == ["+index.jsonl"])
+    // Neither a file nor a folder is left.
+    #expect(try FileManager.default.subpathsOfDirectory(atPath: path) == [])
+    let own = try FileManager.default.contentsOfDirectory(atPath: directory("inside/.pages.store"))
+    #expect(own == ["index.jsonl"])
     #expect(try String(contentsOfFile: directory("outside"), encoding: .utf8) == "outside")
   }
 
-  @Test func `hostile keys keep their contents`() async throws {
-    #expect(Set(Self.hostileKeys.map { ExactString($0) }).count == Self.hostileKeys.count)
-    try await check(Self.hostileKeys)
+  @Test func `names stay as they are`() async throws {
+    #expect(Set(Self.possibleKeys.map { ExactString($0) }).count == Self.possibleKeys.count)
+    try await check(Self.possibleKeys)
   }
 
-  @Test func `two keys never share a name`() throws {
-    // Compare the best three names of each key. A key gets the first free one.
-    let names = Self.hostileKeys.map { key in
-      Array(FileName.candidates(for: key.utf8, hash: Checksum.of(key.utf8)).prefix(3))
-    }
-    for (offset, one) in names.enumerated() {
-      try check(names: one)
-      for (otherOffset, other) in names[..<offset].enumerated() {
-        let keys = (Self.hostileKeys[offset].prefix(20), Self.hostileKeys[otherOffset].prefix(20))
-        try #require(Set(one).isDisjoint(with: other), "\(keys)")
+  @Test func `impossible names are refused, and the others go on`() async throws {
+    try directory.makeDirectory("inside")
+    let store = try PageStore.make(path)
+    for key in Self.impossibleKeys {
+      let page = Page(id: ExactString(key))
+      for error in [
+        await storeError { try await store.store([1], of: page) },
+        await storeError { try await store.storePreview([1], of: page) },
+      ] where key.utf8.count < 200 || error != nil {
+        #expect(error?.code == .invalidName, "\(key.prefix(20))")
+        #expect(error?.description.contains("\n") == false)
       }
     }
-    for name in names.joined() { #expect(FileName.isPossible(name)) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: path) == [])
+    let own = try FileManager.default.contentsOfDirectory(atPath: directory("inside/.pages.store"))
+    #expect(own.filter { !$0.hasPrefix("preview-") } == ["index.jsonl"])
+
+    // A run names them, and stores the others.
+    let pages = (Self.impossibleKeys + ["a", "b/c"]).map { Page(id: ExactString($0)) }
+    let remote = PageRemote(pages)
+    let outcome = try await OneWaySynchronizer(from: remote, to: store).sync()
+    #expect(Set(outcome.refusedKeys) == Set(Self.impossibleKeys))
+    #expect(outcome.diagnostics.count { $0.code == "refused-item" } == Self.impossibleKeys.count)
+    #expect(outcome.contents == 2)
+    #expect(outcome.description.hasSuffix("; \(Self.impossibleKeys.count) of them refused"))
+    #expect(try await store.keys() == ["a", "b/c"])
+    #expect(
+      outcome.diagnostics.contains {
+        $0.message
+          == #""a//b": the key "a//b" cannot be the path of a file: a name in it is empty; "#
+          + "change the key, or give the store another text for it"
+      })
   }
 
-  @Test func `random keys keep their contents`() async throws {
+  @Test func `random names keep their contents`() async throws {
     var random = SeededGenerator(seed: 20)
-    let parts = [
-      "a", "A", "b", ".", "..", "/", "=", "+", "-", "é", "e\u{301}", "\u{301}", "\0", "=61", "x",
-    ]
+    let parts = ["a", "A", "b", ".", "=", "+", "-", "é", "e\u{301}", "\u{301}", " ", "x"]
     var keys: Set<ExactString> = []
+    // Two letters at the start tell files from folders.
+    func name(_ start: String) -> String {
+      let count = random.oneIn(20) ? random.below(80) : random.below(6)
+      return start + (0..<count).map { _ in parts[random.below(parts.count)] }.joined()
+    }
     while keys.count < (TestRun.isLong ? 5000 : 150) {
-      let count = random.oneIn(20) ? random.below(400) : random.below(6)
-      keys.insert(ExactString((0..<count).map { _ in parts[random.below(parts.count)] }.joined()))
+      let folders = (0..<random.below(4)).map { _ in name("d") + "/" }
+      keys.insert(ExactString(folders.joined() + name("f")))
     }
     try await check(keys.sorted().map(\.string))
   }
 
-  @Test func `keys with equal hashes have distinct files`() async throws {
-    // An attacker would choose such keys.
-    func open() throws -> PageStore {
-      try PageStore(
-        path: path, text: { $0.string }, key: { ExactString($0) }, stamp: { $0.stamp }, hook: nil,
-        hash: { _ in 7 })
+  @Test func `a file becomes a folder, and a folder a file`() async throws {
+    let store = try PageStore.make(path)
+    var options = OneWaySynchronizer.Options()
+    options.removalLimit = .none
+    for keys: [ExactString] in [
+      ["a", "b"], ["a/b", "a/c/d", "b"], ["a/c", "b/x"], ["a", "b"], ["a/b/c/d/e"], ["a/b/c"], [],
+    ] {
+      let pages = keys.map { Page(id: $0) }
+      let synchronizer = OneWaySynchronizer(from: PageRemote(pages), to: store, options: options)
+      let plan = try await synchronizer.plan()
+      let outcome = try await synchronizer.sync()
+      #expect(outcome.refusedKeys == [] && plan.description == outcome.description)
+      #expect(
+        try directory.files(below: "inside/pages")
+          == Dictionary(
+            uniqueKeysWithValues: pages.map {
+              ($0.id, String(decoding: PageRemote.content($0), as: UTF8.self))
+            }))
     }
-    let start = String(repeating: "long", count: 100)
-    let keys = (0..<12).map { ExactString(start + String($0)) }
-    do {
-      let store = try open()
-      for key in keys { try await store.store(Array(key.string.utf8), of: Page(id: key)) }
-      // The name belonged to another key, whose content and preview must not appear.
-      try await store.storePreview([1], of: Page(id: keys[3]))
-      try await store.remove([keys[3]])
-      let late = ExactString(start + "late")
-      try await store.store(Array(late.string.utf8), of: Page(id: late))
-      #expect(try store.preview(forKey: late) == nil)
-    }
-    let store = try open()
-    for key in keys + [ExactString(start + "late")] where key != keys[3] {
-      #expect(try store.contents(forKey: key) == Array(key.string.utf8))
-    }
-    #expect(try store.contents(forKey: keys[3]) == nil)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: path).count == 13)
+    #expect(try FileManager.default.subpathsOfDirectory(atPath: path) == [])
   }
 
-  @Test func `a readable key is its own file name`() async throws {
+  @Test func `of a file and a folder with one name, one is refused`() async throws {
     let store = try PageStore.make(path)
-    for key in ["readme", "photo_1-b.jpg", "2026-11-21"] {
-      try await store.store([1], of: Page(id: ExactString(key)))
+    let pages = ["x", "a", "a/b", "y"].map { Page(id: ExactString($0)) }
+    for _ in 1...2 {
+      let outcome = try await OneWaySynchronizer(from: PageRemote(pages), to: store).sync()
+      #expect(outcome.refusedKeys.count == 1)
+      #expect(try await store.keys().count == 3)
     }
-    try await store.finish(nil)
+  }
+
+  @Test func `what others have put in the way stays, and is named`() async throws {
+    try directory.makeDirectory("inside/pages/folder/sub")
+    try directory.makeDirectory("outside")
+    try directory.write("mine", to: "inside/pages/file")
+    try directory.write("mine", to: "inside/pages/parent")
+    try directory.write("mine", to: "inside/pages/folder/sub/file")
+    try directory.write("precious", to: "outside/file")
+    try directory.link("inside/pages/link", to: directory("outside/file"))
+    try directory.link("inside/pages/away", to: directory("outside"))
+    try directory.link("inside/pages/broken", to: directory("nowhere"))
+    #expect(mkfifo(path + "/pipe", 0o600) == 0)
+    let before = try directory.files(below: "")
+    let refused = [
+      "file", "parent/x", "parent/x/y", "folder", "folder/sub", "folder/sub/file", "link",
+      "link/x", "away", "away/file", "away/new", "broken", "broken/x", "pipe", "pipe/x",
+    ]
+    let free: [ExactString] = ["a", "folder/x", "folder/sub/x", "new/file"]
+    let pages = refused.map { Page(id: ExactString($0)) } + free.map { Page(id: $0) }
+    let store = try PageStore.make(path)
+    var options = OneWaySynchronizer.Options()
+    options.removalLimit = .none
+    for concurrency in [1, 8] {
+      options.concurrency = concurrency
+      let outcome = try await OneWaySynchronizer(
+        from: PageRemote(pages), to: store, options: options
+      ).sync()
+      #expect(Set(outcome.refusedKeys) == Set(refused))
+      #expect(try await store.keys() == Set(free))
+    }
+    // Nothing of the others is removed with the last item.
+    _ = try await OneWaySynchronizer(from: PageRemote([]), to: store, options: options).sync()
+    let after = try directory.files(below: "").filter { !$0.key.string.contains(".store/") }
+    #expect(after == before)
+  }
+
+  @Test func `a file of others with the same bytes becomes the file of an item`() async throws {
+    let pages = ["a", "sub/b", "c"].map { Page(id: ExactString($0)) }
+    do {
+      let store = try PageStore.make(path)
+      _ = try await OneWaySynchronizer(from: PageRemote(pages), to: store).sync()
+    }
+    try directory.write("other", to: "inside/pages/c")
+    // The folder was moved without the store's own files.
+    try directory.move("inside/pages", to: "inside/moved")
+    let store = try PageStore.make(directory("inside/moved"))
+    #expect(try await store.keys() == [])
+    let outcome = try await OneWaySynchronizer(from: PageRemote(pages), to: store).sync()
+    #expect(outcome.refusedKeys == ["c"])
+    #expect(try await store.keys() == ["a", "sub/b"])
+    try await store.remove(["sub/b"])
+    #expect(try directory.files(below: "inside/moved").keys.map(\.string).sorted() == ["a", "c"])
+  }
+
+  @Test func `a link or another thing in place of a stored file is not replaced`() async throws {
+    try directory.write("precious", to: "precious")
+    let pages = ["a", "b/x", "c"].map { Page(id: ExactString($0)) }
+    let store = try PageStore.make(path)
+    _ = try await OneWaySynchronizer(from: PageRemote(pages), to: store).sync()
+    try directory.remove("inside/pages/a")
+    try directory.link("inside/pages/a", to: directory("precious"))
+    try directory.move("inside/pages/b", to: "elsewhere")
+    try directory.link("inside/pages/b", to: directory("elsewhere"))
+    let outcome = try await OneWaySynchronizer(from: PageRemote(pages), to: store).sync()
+    #expect(Set(outcome.refusedKeys) == ["a", "b/x"])
+    try await store.remove(["a", "b/x"])
+    #expect(try await store.keys() == ["c"])
+    #expect(try String(contentsOfFile: directory("precious"), encoding: .utf8) == "precious")
+    #expect(FileManager.default.fileExists(atPath: directory("elsewhere/x")))
     #expect(
-      store.snapshot.map(\.path)
-        == ["readme", "photo_1-b.jpg", "2026-11-21"].map {
-          path + "/" + $0
-        })
+      try directory.files(below: "inside/pages").keys.map(\.string).sorted() == ["a", "b", "c"])
   }
 
   @Test func `equal keys are one item`() async throws {

@@ -16,6 +16,12 @@ import Testing
 
   private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
+  private var index: String { directory(".pages.store/index.jsonl") }
+
+  private func ownNames() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: directory(".pages.store")).sorted()
+  }
+
   private func names() throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: path).sorted()
   }
@@ -29,7 +35,7 @@ import Testing
       #expect(try store.contents(forKey: "two") == bytes("content of two"))
       #expect(try store.contents(forKey: "none") == nil)
     }
-    #expect(try names() == ["+index.jsonl", "=54hree", "one", "two"])
+    #expect(try names() == ["Three", "one", "two"])
     let store = try PageStore.make(path)
     #expect(try await store.keys() == ["one", "two", "Three"])
     #expect(try store.contents(forKey: "Three") == bytes("content of Three"))
@@ -45,7 +51,7 @@ import Testing
     }
     let store = try DirectoryStore<Number>(path: path, stamp: { _ in "1" })
     #expect(try await store.keys() == [-7])
-    #expect(try names() == ["+index.jsonl", "=2d7"])
+    #expect(try names() == ["-7"])
   }
 
   @Test func `an item with another stamp or without a file is outdated`() async throws {
@@ -139,7 +145,7 @@ import Testing
     #expect(try store.preview(forKey: "c") == nil)
     try await store.remove(["a"])
     #expect(try store.preview(forKey: "a") == nil)
-    #expect(try names() == ["+index.jsonl"])
+    #expect(try names() == [] && ownNames() == ["index.jsonl"])
   }
 
   @Test func `a folder is created and has one store`() async throws {
@@ -167,14 +173,14 @@ import Testing
       ("", .foreign), ("hello\n", .foreign), ("{}\n", .foreign),
       (#"{"format":"swappable.directory","version":2,"count":0}"# + "\n", .newer),
     ]
-    try directory.makeDirectory("pages")
+    try directory.makeDirectory(".pages.store")
     for (text, code) in cases {
-      try directory.write(text, to: "pages/+index.jsonl")
+      try directory.write(text, to: ".pages.store/index.jsonl")
       #expect(await storeError { _ = try PageStore.make(path) }?.code == code)
-      #expect(try String(contentsOfFile: path + "/+index.jsonl", encoding: .utf8) == text)
+      #expect(try String(contentsOfFile: index, encoding: .utf8) == text)
     }
-    try directory.remove("pages/+index.jsonl")
-    try directory.link("pages/+index.jsonl", to: directory("file"))
+    try directory.remove(".pages.store/index.jsonl")
+    try directory.link(".pages.store/index.jsonl", to: directory("file"))
     #expect(await storeError { _ = try PageStore.make(path) }?.code == .notAFile)
     #expect(try String(contentsOfFile: directory("file"), encoding: .utf8) == "text")
   }
@@ -189,23 +195,32 @@ import Testing
     #expect(try await PageStore.make(path).keys() == ["no number"])
   }
 
-  @Test func `files of other programs stay unchanged`() async throws {
-    try directory.makeDirectory("pages")
-    try directory.makeDirectory("pages/folder")
-    try directory.write("mine", to: "pages/note")
+  @Test func `the folder of the store's own files can be chosen`() async throws {
     do {
-      let store = try PageStore.make(path)
-      #expect(try await store.keys() == [])
-      for key in ["note", "folder", "free"] {
-        try await store.store(bytes("stored"), of: Page(id: ExactString(key)))
+      let store = try DirectoryStore<Page>(
+        path: path, state: directory("state"), text: { $0.string }, key: { ExactString($0) },
+        stamp: { $0.stamp })
+      try await store.store([1], of: Page(id: ".pages.store/index.jsonl"))
+      let error = await storeError { _ = try PageStore.make(path) }
+      #expect(error?.code == .inUse && error?.path == path)
+      let other = await storeError {
+        _ = try PageStore(
+          path: directory("other"), state: directory("state"), text: { $0.string },
+          key: { ExactString($0) }, stamp: { $0.stamp })
       }
-      try await store.remove(["note"])
-      try await store.finish([])
+      #expect(other?.code == .inUse && other?.path == directory("state"))
     }
-    let store = try PageStore.make(path)
-    #expect(try String(contentsOfFile: path + "/note", encoding: .utf8) == "mine")
-    #expect(try await store.keys() == ["folder", "free"])
-    #expect(try store.contents(forKey: "folder") == bytes("stored"))
+    #expect(try Set(directory.names) == ["pages", "state", "other", ".pages.store"])
+    #expect(try names() == [".pages.store"])
+    for inside in ["pages", "pages/state", "link"] {
+      if inside == "link" { try directory.link(inside, to: path) }
+      let error = await storeError {
+        _ = try PageStore(
+          path: path, state: directory(inside), text: { $0.string }, key: { ExactString($0) },
+          stamp: { $0.stamp })
+      }
+      #expect(error?.code == .foreign, "\(inside)")
+    }
   }
 
   @Test func `the store never writes through symbolic or hard links`() async throws {
@@ -214,18 +229,22 @@ import Testing
     do {
       let store = try PageStore.make(path)
       try await store.store([1], of: Page(id: "a"))
+      try await store.storePreview([1], of: Page(id: "a"))
       try await store.finish([Page(id: "a")])
     }
-    // Put links at the names of a file, a future file, previews, new files and the index.
-    try directory.remove("pages/a")
-    for name in ["a", "b", "+preview-a", "+preview-b", "+new-1", "+new-2", "+index.new"] {
-      try directory.link("pages/" + name, to: directory("outside/file"))
+    // Put links at the names of previews, new files and the index.
+    for name in try ownNames() where name.hasPrefix("preview-") {
+      try directory.remove(".pages.store/" + name)
+      try directory.link(".pages.store/" + name, to: directory("outside/file"))
     }
-    try directory.hardLink("pages/+index.jsonl", as: "outside/index")
-    let index = try Data(contentsOf: URL(fileURLWithPath: directory("outside/index")))
+    for name in ["new-1", "new-2", "index.new"] {
+      try directory.link(".pages.store/" + name, to: directory("outside/file"))
+    }
+    try directory.hardLink(".pages.store/index.jsonl", as: "outside/index")
+    let kept = try Data(contentsOf: URL(fileURLWithPath: directory("outside/index")))
     do {
       let store = try PageStore.make(path)
-      #expect(try await store.keys() == [])
+      #expect(await storeError { _ = try store.preview(forKey: "a") }?.code == .notAFile)
       for key: ExactString in ["a", "b", "c"] {
         try await store.storePreview(bytes("preview"), of: Page(id: key))
         try await store.store(bytes(key.string), of: Page(id: key))
@@ -234,22 +253,9 @@ import Testing
       try await store.remove(["b"])
       #expect(try store.contents(forKey: "a") == bytes("a"))
       #expect(try store.preview(forKey: "a") == bytes("preview"))
-      // Replace the index while the store is open.
-      let entry = try #require(store.snapshot.first { $0.key == "c" })
-      try FileManager.default.removeItem(atPath: entry.path)
-      try directory.link("pages/c", to: directory("outside/file"))
-      #expect(try await store.isOutdated(Page(id: "c")))
-      #expect(await storeError { _ = try store.contents(forKey: "c") }?.code == .notAFile)
-      try await store.store(bytes("again"), of: Page(id: "c"))
-      #expect(try store.contents(forKey: "c") == bytes("again"))
     }
     #expect(try String(contentsOfFile: directory("outside/file"), encoding: .utf8) == "precious")
-    #expect(try Data(contentsOf: URL(fileURLWithPath: directory("outside/index"))) == index)
-    // Files of other programs stay. Links in place of the store's files are gone.
-    let links = try names().filter {
-      (try? FileManager.default.destinationOfSymbolicLink(atPath: path + "/" + $0)) != nil
-    }
-    #expect(links == ["b"])
+    #expect(try Data(contentsOf: URL(fileURLWithPath: directory("outside/index"))) == kept)
   }
 
   @Test(arguments: ["nothing", "pipe", "hard link"])
@@ -258,10 +264,10 @@ import Testing
     do {
       let store = try PageStore.make(path)
       try await store.store([1], of: Page(id: "a"))
-      try directory.remove("pages/+index.jsonl")
+      try directory.remove(".pages.store/index.jsonl")
       switch kind {
-      case "pipe": #expect(mkfifo(path + "/+index.jsonl", 0o600) == 0)
-      case "hard link": try directory.hardLink("precious", as: "pages/+index.jsonl")
+      case "pipe": #expect(mkfifo(index, 0o600) == 0)
+      case "hard link": try directory.hardLink("precious", as: ".pages.store/index.jsonl")
       default: break
       }
       try await store.store([3], of: Page(id: "b"))
@@ -278,13 +284,15 @@ import Testing
       try await store.store([1], of: Page(id: "a"))
     }
     // A crash leaves such files.
-    for number in 1...3 { try directory.write("half", to: "pages/+new-\(number)") }
-    try directory.remove("pages/+index.jsonl")
+    for number in 1...3 { try directory.write("half", to: ".pages.store/new-\(number)") }
+    try directory.remove(".pages.store/index.jsonl")
     let store = try PageStore.make(path)
     try await store.store([2], of: Page(id: "b"))
-    try await store.store([3], of: Page(id: "a"))
-    #expect(try store.contents(forKey: "a") == [3])
-    #expect(try names().filter { $0.hasPrefix("+") } == ["+index.jsonl"])
+    // The store does not know its own file, unless the bytes are the same.
+    #expect(await storeError { try await store.store([3], of: Page(id: "a")) }?.code == .foreign)
+    try await store.store([1], of: Page(id: "a"))
+    #expect(try store.contents(forKey: "a") == [1])
+    #expect(try ownNames() == ["index.jsonl"])
   }
 
   @Test func `a changed file counts as missing and returns under its name`() async throws {
@@ -301,7 +309,7 @@ import Testing
     // An item that is listed twice is shown once.
     try await store.finish([Page(id: "a"), Page(id: "a")])
     #expect(store.snapshot.map(\.path) == [directory("pages/a")])
-    #expect(try names() == ["+index.jsonl", "a"])
+    #expect(try names() == ["a"])
   }
 
   @Test func `an index cannot name files outside of the folder`() async throws {
@@ -309,13 +317,12 @@ import Testing
     do {
       try await PageStore.make(path).store(bytes("secret"), of: Page(id: "a"))
     }
-    let index = path + "/+index.jsonl"
     let text = try String(contentsOfFile: index, encoding: .utf8)
-    for name in ["../secret", "/etc/passwd", ".", "..", "+index.jsonl", ""] {
+    for name in ["../secret", "/etc/passwd", ".", "..", "x/../../secret", ""] {
       // Write a correct checksum, as an attacker would.
       let first = try #require(text.split(separator: "\n").first)
       var line = try #require(text.split(separator: "\n").last.map(String.init))
-      line = line.replacingOccurrences(of: #""name":"a""#, with: "\"name\":\"\(name)\"")
+      line = line.replacingOccurrences(of: #""key":"a""#, with: "\"key\":\"\(name)\"")
       let body = line.utf8.dropFirst(28)
       var sum: UInt64 = 0xcbf2_9ce4_8422_2325
       for byte in body { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -324,10 +331,10 @@ import Testing
           toLength: 16, withPad: "0", startingAt: 0
         ).reversed())
       line = "{\"check\":\"\(digits)\"," + String(decoding: body, as: UTF8.self)
-      try directory.write("\(first)\n\(line)\n", to: "pages/+index.jsonl")
+      try directory.write("\(first)\n\(line)\n", to: ".pages.store/index.jsonl")
       let store = try PageStore.make(path)
       #expect(try await store.keys() == [], "\(name)")
-      #expect(try store.contents(forKey: "a") == nil)
+      #expect(try store.contents(forKey: ExactString(name)) == nil)
       try await store.finish([])
     }
     #expect(try String(contentsOfFile: directory("secret"), encoding: .utf8) == "secret")
@@ -343,13 +350,13 @@ import Testing
       try await store.store(bytes("Content key1"), of: Page(id: "key1", stamp: "2"))
       try await store.remove(["key2"])
     }
-    let good = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path + "/+index.jsonl")))
-    let files = try names().filter { $0 != "+index.jsonl" }.map { name in
+    let good = try [UInt8](Data(contentsOf: URL(fileURLWithPath: index)))
+    let files = try names().map { name in
       (name, try Data(contentsOf: URL(fileURLWithPath: path + "/" + name)))
     }
     func check(_ bytes: [UInt8], _ what: String, isWhole: Bool = true) async throws {
       for (name, data) in files { try data.write(to: URL(fileURLWithPath: path + "/" + name)) }
-      try Data(bytes).write(to: URL(fileURLWithPath: path + "/+index.jsonl"))
+      try Data(bytes).write(to: URL(fileURLWithPath: index))
       guard let store = try? PageStore.make(path) else { return }
       for key in try await store.keys() {
         let content = try store.contents(forKey: key)

@@ -9,27 +9,6 @@ import Testing
 
 @testable import SynchronizerStores
 
-/// A remote of pages whose content names their state.
-private final class PageRemote: OneWayRemote {
-  struct Offline: Error {}
-
-  let pages = Shared<[Page]>([])
-  let broken = Shared<Set<ExactString>>([])
-  let downloads = Log<String>([])
-
-  static func content(_ page: Page) -> [UInt8] { Array("\(page.id) \(page.stamp ?? "")".utf8) }
-
-  func items() async throws -> [Page] { pages.value }
-
-  func preview(of item: Page) async throws -> [UInt8]? { Array(Self.content(item).prefix(1)) }
-
-  func content(of item: Page) async throws -> [UInt8] {
-    if broken.value.contains(item.id) { throw Offline() }
-    downloads.append(item.id.string)
-    return Self.content(item)
-  }
-}
-
 @Suite struct DirectorySynchronizationTests {
   private let directory: TemporaryDirectory
   private var path: String { directory("pages") }
@@ -37,19 +16,19 @@ private final class PageRemote: OneWayRemote {
   init() throws { directory = try TemporaryDirectory() }
 
   @Test func `a run into a directory feeds a container`() async throws {
-    let remote = PageRemote()
-    let keys: [ExactString] = ["b", "../a", "\u{E9}", "e\u{301}", "", "B"]
+    let remote = PageRemote([])
+    let keys: [ExactString] = ["b", "sub/a", "\u{E9}", "e\u{301}", "-", "B"]
     remote.pages.value = keys.map { Page(id: $0) }
     weak var firstStore: PageStore?
     do {
       let store = try PageStore.make(path)
       firstStore = store
-      let container = SwappableContainer(store.filter { !$0.key.string.isEmpty })
+      let container = SwappableContainer(store.filter { $0.key.string != "-" })
       let recorder = RecordingObserver(container)
       let synchronizer = OneWaySynchronizer(
         from: remote, to: store, options: OneWaySynchronizer.Options(downloadsPreview: true))
       try await synchronizer.sync()
-      #expect(container.snapshot.map(\.key) == keys.filter { !$0.string.isEmpty })
+      #expect(container.snapshot.map(\.key) == keys.filter { $0.string != "-" })
       #expect(recorder.events.count == 2)
       #expect(remote.downloads.value.count == keys.count)
 
@@ -75,7 +54,7 @@ private final class PageRemote: OneWayRemote {
   }
 
   @Test func `a failed run continues after reopening`() async throws {
-    let remote = PageRemote()
+    let remote = PageRemote([])
     remote.pages.value = (0..<20).map { Page(id: ExactString("page\($0)")) }
     remote.broken.value = ["page7", "page13"]
     weak var firstStore: PageStore?
@@ -110,7 +89,7 @@ private final class PageRemote: OneWayRemote {
         return store
       },
       mutate: { store, random in
-        let remote = PageRemote()
+        let remote = PageRemote([])
         let keys = (0..<6).shuffled(using: &random).prefix(random.below(7))
         remote.pages.value = keys.map { key in
           Page(id: ExactString("key \(key)"), stamp: "\(random.below(3))")
@@ -122,11 +101,9 @@ private final class PageRemote: OneWayRemote {
         try (lists.value[store.path] ?? []).map { page in
           let bytes = PageRemote.content(page)
           try #require(try store.contents(forKey: page.id) == bytes)
-          let name = try #require(
-            FileName.candidates(for: page.id.string.utf8, hash: 0).first { _ in true })
           return DirectoryEntry(
-            key: page.id, path: store.path + "/" + name, byteCount: bytes.count, stamp: page.stamp,
-            digest: Checksum.of(bytes))
+            key: page.id, path: store.path + "/" + page.id.string, byteCount: bytes.count,
+            stamp: page.stamp, digest: Checksum.of(bytes))
         }
       })
   }

@@ -245,7 +245,7 @@ import Testing
     let cases: [(String, StoreError.Code)] = [
       (directory("missing/state.json"), .missing), (directory.path, .notAFile), ("", .missing),
       (directory("loop"), .notAFile), (directory("x") + "/", .missing), ("/dev/null", .notAFile),
-      (directory(String(repeating: "n", count: 300)), .inputOutput), ("a\0b", .missing),
+      (directory(String(repeating: "n", count: 300)), .invalidName), ("a\0b", .missing),
       (path + ".swappable-new", .inUse), (path + ".swappable-lock", .inUse),
     ]
     for (path, code) in cases {

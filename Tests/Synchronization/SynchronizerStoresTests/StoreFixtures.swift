@@ -6,6 +6,7 @@ import ReactiveSignals
 import SwappablePrimitives
 import SynchronizerStores
 import Synchronizers
+import TestSupport
 
 /// An element. Several elements may have one identity.
 struct Note: Codable, Hashable, Identifiable, Sendable, Differentiable {
@@ -148,6 +149,56 @@ extension DirectoryStore<Page> {
   }
 }
 
+/// A remote of pages whose content names their state.
+final class PageRemote: OneWayRemote {
+  struct Offline: Error {}
+
+  let pages: Shared<[Page]>
+  let broken = Shared<Set<ExactString>>([])
+  let downloads = Log<String>([])
+
+  init(_ pages: [Page]) { self.pages = Shared(pages) }
+
+  static func content(_ page: Page) -> [UInt8] { Array("\(page.id) \(page.stamp ?? "")".utf8) }
+
+  func items() async throws -> [Page] { pages.value }
+
+  func preview(of item: Page) async throws -> [UInt8]? { Array(Self.content(item).prefix(1)) }
+
+  func content(of item: Page) async throws -> [UInt8] {
+    if broken.value.contains(item.id) { throw Offline() }
+    downloads.append(item.id.string)
+    return Self.content(item)
+  }
+}
+
+extension TemporaryDirectory {
+  /// Returns the paths of all files and links below a folder, with their contents.
+  ///
+  /// Foundation's paths do not take a slash before a combining character for a slash.
+  func files(below folder: String) throws -> [ExactString: String] {
+    var files: [ExactString: String] = [:]
+    func list(_ folder: ByteString, _ start: ByteString) throws {
+      for name in folder.namesInDirectory() ?? [] {
+        let path = folder.appending(name: name)
+        var status = stat()
+        guard path.withCString({ lstat($0, &status) }) == 0 else { throw POSIXError.last }
+        switch status.st_mode & S_IFMT {
+        case S_IFDIR: try list(path, start + name + "/")
+        case S_IFREG:
+          let descriptor = path.withCString { open($0, O_RDONLY) }
+          let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+          let bytes = try handle.readToEnd() ?? Data()
+          files[ExactString((start + name).description)] = String(decoding: bytes, as: UTF8.self)
+        default: files[ExactString((start + name).description)] = "no file"
+        }
+      }
+    }
+    try list(ByteString(self(folder)), "")
+    return files
+  }
+}
+
 /// A simulated crash at one of the steps that change the disk.
 final class Crash: Sendable {
   private struct State {
@@ -208,12 +259,12 @@ final class Fault: Sendable {
   }
 }
 
-/// Returns the store error that a body throws, or `nil`.
+/// Returns the store error that a body throws, also as a refusal, or `nil`.
 func storeError(_ body: () async throws -> Void) async -> StoreError? {
   do {
     try await body()
     return nil
   } catch {
-    return error as? StoreError
+    return (error as? OneWaySynchronizer.Refusal)?.cause as? StoreError ?? error as? StoreError
   }
 }

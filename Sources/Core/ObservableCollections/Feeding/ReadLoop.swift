@@ -79,6 +79,8 @@ package final class ReadLoop: Sendable {
       let action = state.schedule.handle(input, at: now)
       guard case .schedule = action else { return (action, 0, nil) }
       state.pause += 1
+      // From now on, another request leads to no run of its own, so the group counts this one.
+      if action == .schedule(after: .zero) { group?.begin() }
       return (action, state.pause, state.timer.take())
     }
     withExtendedLifetime(replaced) {}
@@ -89,7 +91,10 @@ package final class ReadLoop: Sendable {
 
   private func wait(_ pause: Duration, _ number: Int) {
     if pause == .zero { return begin(number) }
-    let timer = clock.call(after: pause) { [weak self] in self?.begin(number) }
+    let timer = clock.call(after: pause) { [weak self] in
+      self?.group?.begin()
+      self?.begin(number)
+    }
     let unwanted = state.withLock { state -> ScheduledTimer? in
       guard state.pause == number, state.run != nil else { return timer }
       state.timer = timer
@@ -98,10 +103,16 @@ package final class ReadLoop: Sendable {
     withExtendedLifetime(unwanted) {}
   }
 
+  /// Begins a run that the group counts already.
   private func begin(_ number: Int) {
-    guard let run = state.withLock({ $0.pause == number ? $0.run : nil }) else { return }
-    if ReadPause.holds({ [weak self] in self?.begin(number) }) { return }
-    group?.begin()
+    guard let run = state.withLock({ $0.pause == number ? $0.run : nil }) else {
+      group?.end()
+      return
+    }
+    let isHeld = ReadPause.holds { [weak self, group] in
+      if let self { begin(number) } else { group?.end() }
+    }
+    if isHeld { return }
     let task = Task.detached(executorPreference: threads) { [weak self, group] in
       defer { group?.end() }
       // A request from here on leads to another run.

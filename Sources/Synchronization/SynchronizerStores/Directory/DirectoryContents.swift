@@ -9,9 +9,8 @@ import SwappablePrimitives
 struct DirectoryContents<Key: Hashable & Sendable>: Sendable {
   /// A stored item.
   struct Stored: Sendable {
-    /// The text of the key.
+    /// The text of the key, which is the path of the file in the folder.
     var text: String
-    var name: String
     var size: Int
     var digest: UInt64
     var stamp: String?
@@ -21,23 +20,36 @@ struct DirectoryContents<Key: Hashable & Sendable>: Sendable {
   struct Arrival: Sendable {
     var key: Key
     var newName: String
-    /// The item. Its name is not decided yet.
     var stored: Stored
   }
 
-  static var indexName: String { "+index.jsonl" }
-  private static var newIndexName: String { "+index.new" }
-  static var newPrefix: String { "+new-" }
-  private static var previewPrefix: String { "+preview-" }
+  /// A name in an open folder, and the names that lead to it.
+  private struct Place {
+    var folder: Folder
+    var names: [String]
 
+    var name: String { names[names.count - 1] }
+  }
+
+  static var indexName: String { "index.jsonl" }
+  private static var newIndexName: String { "index.new" }
+  static var newPrefix: String { "new-" }
+  private static var previewPrefix: String { "preview-" }
+
+  /// The folder of the items.
   let folder: Folder
-  private let hash: @Sendable (String.UTF8View) -> UInt64
+  /// The folder of the store's own files.
+  let state: Folder
   private var stored: [Key: Stored] = [:]
   private(set) var order: [Key] = []
-  /// The keys of the names in use.
+  /// The texts of keys without an item that may have a preview.
+  private var previewed: [Key: String] = [:]
+  /// The keys whose files this store has written, and somebody else has changed or removed.
+  private var missing: Set<Key> = []
+  /// The keys of the paths. Those that a file system may take for one are the same here.
   private var owners: [String: Key] = [:]
-  /// The names of keys without an item: only a preview is stored, or the item is missing.
-  private var reservedNames: [Key: String] = [:]
+  /// The paths of the folders whose names are to be written to the disk.
+  private var unwritten: Set<String> = []
   /// A Boolean value that indicates whether the index has lines that are not settled.
   private var isAppended = false
   /// A Boolean value that indicates whether the index differs from this state or may have an
@@ -46,11 +58,6 @@ struct DirectoryContents<Key: Hashable & Sendable>: Sendable {
 
   subscript(key: Key) -> Stored? { stored[key] }
   var keys: Dictionary<Key, Stored>.Keys { stored.keys }
-
-  /// Returns the name of a key that has an item or a preview.
-  func knownName(of key: Key) -> String? { stored[key]?.name ?? reservedNames[key] }
-
-  static func previewName(of name: String) -> String { previewPrefix + name }
 }
 
 // MARK: - Opening
@@ -58,14 +65,12 @@ struct DirectoryContents<Key: Hashable & Sendable>: Sendable {
 extension DirectoryContents {
   /// Reads the index, compares it with the files, and removes the remains of a crash.
   init(
-    in folder: Folder, hash: @escaping @Sendable (String.UTF8View) -> UInt64,
-    key: (String) -> Key?
+    in folder: Folder, state: Folder, key: (String) -> Key?
   ) throws(StoreError) {
-    self.folder = folder
-    self.hash = hash
-    let index = folder.path(of: Self.indexName)
-    guard let bytes = try folder.read(Self.indexName) else {
-      try clear([])
+    (self.folder, self.state) = (folder, state)
+    let index = state.path(of: Self.indexName)
+    guard let bytes = try state.read(Self.indexName) else {
+      try removeRemains()
       try writeIndex()
       return
     }
@@ -75,7 +80,6 @@ extension DirectoryContents {
 
     var unchecked: Set<Key> = []
     var previous: [Key: Stored] = [:]
-    var mayBeLeft: Set<String> = []
     for (number, line) in found.lines.enumerated() {
       guard let known = key(line.key) else {
         throw StoreError(
@@ -84,40 +88,39 @@ extension DirectoryContents {
       }
       let old = stored.removeValue(forKey: known)
       previous[known] = old
-      if let old { mayBeLeft.insert(old.name) }
       guard let file = line.file else { continue }
-      guard FileName.isPossible(file.name), let digest = UInt64(file.digest, radix: 16) else {
+      guard (try? Self.names(in: line.key)) != nil, let digest = UInt64(file.digest, radix: 16)
+      else {
         isStale = true
         continue
       }
-      if let other = owners[file.name], other != known, stored[other]?.name == file.name {
-        stored[other] = nil
-      }
-      owners[file.name] = known
-      stored[known] = Stored(
-        text: line.key, name: file.name, size: file.size, digest: digest, stamp: file.stamp)
+      stored[known] = Stored(text: line.key, size: file.size, digest: digest, stamp: file.stamp)
       if old == nil { order.append(known) }
       if number >= found.settledCount { unchecked.insert(known) }
     }
+    // The files of keys that were removed may be left, and so may their folders.
+    for (key, file) in previous where stored[key] == nil {
+      try removeFile(file.text, isOurs: isThere(file, comparing: true))
+    }
     // An invalid line may belong to a change of any file.
-    if found.isDamaged { unchecked = Set(stored.keys) }
-    for (key, file) in stored where try !isThere(file, comparing: unchecked.contains(key)) {
+    for (key, file) in stored
+    where try !isThere(file, comparing: found.isDamaged || unchecked.contains(key)) {
       isStale = true
       stored[key] = nil
       if let old = previous[key], try isThere(old, comparing: true) {
         stored[key] = old
       } else {
-        // The item gets its name again when it is stored again.
-        reservedNames[key] = file.name
+        previewed[key] = file.text
+        try removeFile(file.text, isOurs: false)
+        // A new file that was not renamed may have got the name of a file of somebody else.
+        if previous[key] != nil || !unchecked.contains(key) { missing.insert(key) }
       }
     }
     // A key that was removed and stored again is in the order twice. The last place counts.
     var seen: Set<Key> = []
     order = order.reversed().filter { stored[$0] != nil && seen.insert($0).inserted }.reversed()
-    owners = [:]
-    for (key, file) in stored { owners[file.name] = key }
-    for (key, name) in reservedNames { owners[name] = key }
-    try clear(mayBeLeft)
+    for (key, file) in stored { owners[Self.folded(file.text)] = key }
+    try removeRemains()
   }
 
   /// Returns a Boolean value that indicates whether the file of an item exists.
@@ -127,52 +130,162 @@ extension DirectoryContents {
   ///   - comparing: A Boolean value that indicates whether to compare the checksum, too. Otherwise,
   ///     only the length is compared.
   func isThere(_ file: Stored, comparing: Bool = false) throws(StoreError) -> Bool {
-    guard let status = try folder.status(file.name), status.isRegular, status.size == file.size
+    guard let place = try existingPlace(of: file.text),
+      let status = try place.folder.status(place.name), status.isRegular, status.size == file.size
     else { return false }
     guard comparing else { return true }
-    return try folder.read(file.name).map { Checksum.of($0) == file.digest } ?? false
+    return try place.folder.read(place.name).map { Checksum.of($0) == file.digest } ?? false
   }
 
-  private func clear(_ names: Set<String>) throws(StoreError) {
-    for name in names where owners[name] == nil {
-      if try folder.status(name)?.isRegular == true { try folder.remove(name) }
-    }
-    for name in try folder.names() where name.hasPrefix("+") {
-      let preview = name.dropFirst(Self.previewPrefix.count)
+  /// Removes new files, and previews of other keys.
+  private func removeRemains() throws(StoreError) {
+    let previews = Set((stored.values.map(\.text) + previewed.values).map(Self.previewName))
+    for name in try state.names() {
       if name == Self.newIndexName || name.hasPrefix(Self.newPrefix)
-        || name.hasPrefix(Self.previewPrefix) && owners[String(preview)] == nil
+        || name.hasPrefix(Self.previewPrefix) && !previews.contains(name)
       {
-        try folder.remove(name)
+        try state.remove(name)
       }
     }
+  }
+}
+
+// MARK: - Names
+
+extension DirectoryContents {
+  /// Returns the names of folders and of a file in the text of a key.
+  private static func names(in text: String) throws(StoreError) -> [String] {
+    let names = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+      .map { String(Substring($0)) }
+    let reason: String? =
+      if text.isEmpty {
+        "it is empty"
+      } else if names[0].isEmpty {
+        "it begins with a slash"
+      } else if names.contains("") {
+        "a name in it is empty"
+      } else if names.contains(where: { $0 == "." || $0 == ".." }) {
+        "it has a name of dots only, which leads elsewhere"
+      } else if text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
+        "it has a control character"
+      } else {
+        nil
+      }
+    guard let reason else { return names }
+    throw StoreError(
+      .invalidName, "the key \(text.debugDescription) cannot be the path of a file: \(reason)",
+      path: nil, help: "change the key, or give the store another text for it")
+  }
+
+  /// Returns a text that is equal for paths that a file system may take for one.
+  private static func folded(_ text: String) -> String { text.uppercased().lowercased() }
+
+  /// Opens the folders on the path of a file.
+  ///
+  /// - Returns: The place, or `nil` if a folder is missing.
+  /// - Throws: ``StoreError`` if something else is in the place of a folder.
+  private func place(
+    of text: String, creating: Bool = false
+  ) throws(StoreError) -> Place? {
+    var place = Place(folder: folder, names: try Self.names(in: text))
+    for name in place.names.dropLast() {
+      guard let next = try place.folder.folder(name, creating: creating) else { return nil }
+      place.folder = next
+    }
+    return place
+  }
+
+  /// Opens the folders on the path of a file, or returns `nil` if it cannot be there.
+  private func existingPlace(of text: String) throws(StoreError) -> Place? {
+    do throws(StoreError) {
+      return try place(of: text)
+    } catch {
+      if [.notAFolder, .notAFile].contains(error.code) { return nil }
+      throw error
+    }
+  }
+
+  /// Opens the place for the file of an item.
+  ///
+  /// - Returns: The place, or `nil` if a folder on its path is missing and is not created.
+  /// - Throws: ``StoreError`` if somebody else has put something there.
+  private func freePlace(
+    for arrival: Arrival, creating: Bool
+  ) throws(StoreError) -> Place? {
+    let text = arrival.stored.text
+    guard folder.path(of: text).utf8.count < Int(PATH_MAX) else {
+      throw StoreError(ENAMETOOLONG, cannot: "use the path", folder.path(of: text))
+    }
+    guard let place = try place(of: text, creating: creating) else { return nil }
+    guard let status = try place.folder.status(place.name) else { return place }
+    let owner = owners[Self.folded(text)]
+    let isOurs = stored[arrival.key] != nil || missing.contains(arrival.key)
+    if status.isRegular {
+      if isOurs { return place }
+      // A file of somebody else with the same contents becomes the file of the item.
+      if owner == nil, try isThere(arrival.stored, comparing: true) { return place }
+    }
+    let thing =
+      status.isRegular ? "a file that this item does not own" : "something that is no file"
+    throw StoreError(
+      .foreign,
+      owner == nil || isOurs
+        ? "\(thing) has the name of this item" : "the file system takes two names for one",
+      path: folder.path(of: text), help: "rename or remove one of them")
+  }
+
+  private static func previewName(of text: String) -> String {
+    previewPrefix + Checksum.of(text.utf8).hexadecimal
+  }
+
+  /// Writes names to the disk that are new or gone.
+  private mutating func writeFolders() throws(StoreError) {
+    for path in unwritten.sorted(by: { $0.utf8.count > $1.utf8.count }) {
+      try existingPlace(of: path.isEmpty ? "x" : path + "/x")?.folder.sync()
+    }
+    unwritten = []
+  }
+
+  /// Notes that the folders on the path of a file have changed.
+  private mutating func noteChange(of text: String) throws(StoreError) {
+    let names = try Self.names(in: text)
+    for count in names.indices { unwritten.insert(names[..<count].joined(separator: "/")) }
   }
 }
 
 // MARK: - Storing
 
 extension DirectoryContents {
-  /// Returns the name of an item, and reserves one if it has none.
-  private mutating func name(for key: Key, text: String) throws(StoreError) -> String {
-    if let name = stored[key]?.name ?? reservedNames[key] { return name }
-    for name in FileName.candidates(for: text.utf8, hash: hash(text.utf8))
-    where owners[name] == nil {
-      // Do not touch files of other programs.
-      guard try folder.status(name) == nil else { continue }
-      // Remove the preview of a deleted item that had the same name.
-      try folder.remove(Self.previewName(of: name))
-      owners[name] = key
-      reservedNames[key] = name
-      return name
-    }
-    preconditionFailure("FileName.candidates returned a finite sequence for the key \(text)")
+  func content(of key: Key) throws(StoreError) -> [UInt8]? {
+    guard let text = stored[key]?.text, let place = try existingPlace(of: text) else { return nil }
+    return try place.folder.read(place.name)
   }
+
+  /// Returns the text under which an equal key is known, or the given one.
+  private func text(of key: Key, _ text: String) -> String {
+    stored[key]?.text ?? previewed[key] ?? text
+  }
+
+  func preview(of key: Key, text: String) throws(StoreError) -> [UInt8]? {
+    let text = self.text(of: key, text)
+    guard let bytes = try state.read(Self.previewName(of: text)),
+      bytes.starts(with: Self.previewHead(of: text))
+    else { return nil }
+    return Array(bytes.dropFirst(Self.previewHead(of: text).count))
+  }
+
+  /// Returns the bytes at the start of a preview. They tell texts with the same checksum apart.
+  static func previewHead(of text: String) -> [UInt8] { Array(text.utf8) + [0] }
 
   /// Adds a preview whose bytes are in a new file.
   mutating func addPreview(_ newName: String, of key: Key, text: String) throws(StoreError) {
+    let text = self.text(of: key, text)
     do throws(StoreError) {
-      try folder.rename(newName, to: Self.previewName(of: name(for: key, text: text)))
+      _ = try Self.names(in: text)
+      try state.rename(newName, to: Self.previewName(of: text))
+      if stored[key] == nil { previewed[key] = text }
     } catch {
-      try? folder.remove(newName)
+      try? state.remove(newName)
       throw error
     }
   }
@@ -182,30 +295,52 @@ extension DirectoryContents {
   /// - Returns: The error of each item, or `nil` if it was added.
   mutating func add(_ arrivals: [Arrival]) -> [StoreError?] {
     var (arrivals, errors) = (arrivals, [StoreError?](repeating: nil, count: arrivals.count))
-    do throws(StoreError) {
-      for (offset, arrival) in arrivals.enumerated() {
-        arrivals[offset].stored.name = try name(for: arrival.key, text: arrival.stored.text)
+    func fail(_ offsets: some Sequence<Int>, _ error: StoreError) {
+      for offset in offsets where errors[offset] == nil {
+        errors[offset] = error
+        try? state.remove(arrivals[offset].newName)
       }
-      try append(arrivals.map { line($0.stored) })
-    } catch {
-      for arrival in arrivals { try? folder.remove(arrival.newName) }
-      return arrivals.map { _ in error }
     }
-    for (offset, arrival) in arrivals.enumerated() {
+    for offset in arrivals.indices {
       do throws(StoreError) {
-        try folder.rename(arrival.newName, to: arrival.stored.name)
+        let text = text(of: arrivals[offset].key, arrivals[offset].stored.text)
+        arrivals[offset].stored.text = text
+        _ = try freePlace(for: arrivals[offset], creating: false)
+        try noteChange(of: text)
+      } catch {
+        fail([offset], error)
+      }
+    }
+    let free = arrivals.indices.filter { errors[$0] == nil }
+    if free.isEmpty { return errors }
+    do throws(StoreError) {
+      try append(free.map { line(arrivals[$0].stored) })
+    } catch {
+      fail(free, error)
+      return errors
+    }
+    for offset in free {
+      let arrival = arrivals[offset]
+      do throws(StoreError) {
+        // Another item of these may have got the name meanwhile.
+        guard let place = try freePlace(for: arrival, creating: true) else {
+          throw StoreError(ENOENT, cannot: "create", folder.path(of: arrival.stored.text))
+        }
+        try state.rename(arrival.newName, to: place.name, in: place.folder)
         if stored.updateValue(arrival.stored, forKey: arrival.key) == nil {
           order.append(arrival.key)
         }
-        reservedNames[arrival.key] = nil
+        owners[Self.folded(arrival.stored.text)] = arrival.key
+        previewed[arrival.key] = nil
+        missing.remove(arrival.key)
       } catch {
-        errors[offset] = error
         isStale = true
-        try? folder.remove(arrival.newName)
+        fail([offset], error)
+        try? removeFile(arrival.stored.text, isOurs: false)
       }
     }
     do throws(StoreError) {
-      try folder.sync()
+      try writeFolders()
     } catch {
       // A crash of the machine may lose the files. Without stamps, they are downloaded again.
       isStale = true
@@ -222,22 +357,39 @@ extension DirectoryContents {
     let gone = keys.compactMap { key in stored[key].map { (key: key, file: $0) } }
     guard !gone.isEmpty else { return }
     try append(gone.map { DirectoryIndex.Line(key: $0.file.text) })
-    for (key, file) in gone {
-      stored[key] = nil
-      owners[file.name] = nil
-    }
-    order.removeAll { keys.contains($0) }
     var failure: StoreError?
-    for (_, file) in gone {
+    for (key, file) in gone {
       do throws(StoreError) {
-        try folder.remove(file.name)
-        try folder.remove(Self.previewName(of: file.name))
+        try removeFile(file.text, isOurs: true)
+        try state.remove(Self.previewName(of: file.text))
+        stored[key] = nil
+        if owners[Self.folded(file.text)] == key { owners[Self.folded(file.text)] = nil }
       } catch {
+        // The item stays.
+        isStale = true
         failure = failure ?? error
       }
     }
+    order.removeAll { stored[$0] == nil }
     if let failure { throw failure }
-    try folder.sync()
+    try writeFolders()
+  }
+
+  /// Removes a file if it is one of the store, and the folders on its path that are empty then.
+  private mutating func removeFile(_ text: String, isOurs: Bool) throws(StoreError) {
+    try noteChange(of: text)
+    if isOurs, let place = try existingPlace(of: text),
+      try place.folder.status(place.name)?.isRegular == true
+    {
+      try place.folder.remove(place.name)
+    }
+    var names = try Self.names(in: text).dropLast()
+    while !names.isEmpty {
+      guard let place = try existingPlace(of: names.joined(separator: "/")),
+        try place.folder.removeFolder(place.name)
+      else { return }
+      names.removeLast()
+    }
   }
 
   /// Completes a run: orders the items, removes previews of keys that are no longer listed, and
@@ -249,10 +401,9 @@ extension DirectoryContents {
       let newOrder = known + order.filter { !listed.contains($0) }
       if newOrder != order { isStale = true }
       order = newOrder
-      for (key, name) in reservedNames where !listed.contains(key) {
-        try folder.remove(Self.previewName(of: name))
-        reservedNames[key] = nil
-        owners[name] = nil
+      for (key, text) in previewed where !listed.contains(key) {
+        try state.remove(Self.previewName(of: text))
+        previewed[key] = nil
       }
     }
     if isAppended || isStale { try writeIndex() }
@@ -263,11 +414,11 @@ extension DirectoryContents {
     for line in lines { bytes += try DirectoryIndex.encode(line) }
     // Replace an index that is not a regular file, or that has a second name. The second name may be
     // outside of the folder, and appending would change that file.
-    let index = try folder.status(Self.indexName)
+    let index = try state.status(Self.indexName)
     if isStale || index?.isRegular != true || index?.linkCount != 1 { try writeIndex() }
     isAppended = true
     do throws(StoreError) {
-      try folder.append(bytes, to: Self.indexName)
+      try state.append(bytes, to: Self.indexName)
     } catch {
       isStale = true
       throw error
@@ -277,19 +428,18 @@ extension DirectoryContents {
   private mutating func writeIndex() throws(StoreError) {
     let bytes = try DirectoryIndex.encode(
       settled: order.compactMap { key in stored[key].map(line) })
-    try folder.remove(Self.newIndexName)
-    try folder.create(Self.newIndexName, bytes)
+    try state.remove(Self.newIndexName)
+    try state.create(Self.newIndexName, bytes)
     // The files must be on the disk before the lines.
-    try folder.sync()
-    try folder.rename(Self.newIndexName, to: Self.indexName)
-    try folder.sync()
+    try writeFolders()
+    try state.rename(Self.newIndexName, to: Self.indexName)
+    try state.sync()
     (isAppended, isStale) = (false, false)
   }
 
   private func line(_ file: Stored) -> DirectoryIndex.Line {
     DirectoryIndex.Line(
       key: file.text,
-      file: .init(
-        name: file.name, size: file.size, digest: file.digest.hexadecimal, stamp: file.stamp))
+      file: .init(size: file.size, digest: file.digest.hexadecimal, stamp: file.stamp))
   }
 }

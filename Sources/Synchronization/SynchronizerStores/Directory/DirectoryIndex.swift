@@ -1,7 +1,7 @@
 import Foundation
 import SwappablePrimitives
 
-/// The index of a ``DirectoryStore``: a journal of JSON Lines that maps keys to files.
+/// The index of a ``DirectoryStore``: a journal of JSON Lines about the files of keys.
 ///
 /// The first line is a header. It has the number of *settled* lines: these were written in one
 /// operation, after their files were on the disk. Later lines were appended one by one. Each line
@@ -14,7 +14,6 @@ enum DirectoryIndex {
     var file: File?
 
     struct File: Codable, Hashable {
-      var name: String
       var size: Int
       var digest: String
       var stamp: String?

@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 public import ObservableCollections
 import SwappablePrimitives
+import Synchronization
 public import Synchronizers
 
 /// A store that keeps the items of a remote list in a folder, one file for each key.
@@ -23,15 +24,18 @@ public import Synchronizers
 /// | a file was removed, or its length changed | The item is missing. |
 /// | the index was damaged | The items of all valid lines are there. |
 ///
-/// Every key is valid. A short key of lower-case letters, digits, `-`, `_` and inner dots is the name
-/// of its file. In other keys, the store escapes characters. It shortens long names and adds a hash.
-/// Two keys never share a file, even if the file system ignores case or Unicode normalization. The
-/// store never writes outside of the folder, and never follows symbolic links in it. Use
-/// ``ExactString`` for keys from other systems, because `String` ignores Unicode normalization.
+/// The text of a key is the path of its file: `readme`, `sub/x.txt`, `ä b.png`. Folders are created, and removed when
+/// they become empty. An item is refused, with ``OneWaySynchronizer/Refusal``, and the others go on, if
+/// - its path is empty, is absolute, has `.` or `..` between slashes, or a control character,
+/// - the file system does not take one of its names, or takes two of them for one,
+/// - there is something that the store has not written: another file, a folder or a link. A file with the same bytes
+///   becomes the file of the item.
 ///
-/// The store's own files begin with `+`. It does not touch files of other programs. Only one store at
-/// a time can use a folder. It locks the folder as long as it lives. A synchronizer holds its store for
-/// a moment after a run has ended.
+/// The store never writes outside of the folder, and never follows symbolic links in it. Use ``ExactString`` for keys
+/// from other systems, because `String` ignores Unicode normalization.
+///
+/// The store's own files, such as the index, lie in another folder. Only one store at a time can use a folder. It locks
+/// both as long as it lives. A synchronizer holds its store for a moment after a run has ended.
 public final class DirectoryStore<Item: Differentiable & Sendable>: OneWayStore, DataSource
 where Item.DifferenceIdentifier: Sendable {
   public typealias Content = [UInt8]
@@ -55,7 +59,7 @@ where Item.DifferenceIdentifier: Sendable {
     var contents: Contents
     /// The items whose bytes are written, but which are not in `contents` yet.
     let pending = Locked<[PendingItem]>([])
-    let newCount = Locked(0)
+    let newCount = Atomic(0)
 
     init(_ contents: Contents) { self.contents = contents }
 
@@ -66,7 +70,7 @@ where Item.DifferenceIdentifier: Sendable {
       let errors = contents.add(items.map(\.arrival))
       for (item, error) in zip(items, errors) {
         if let error {
-          item.continuation.resume(throwing: error)
+          item.continuation.resume(throwing: error.asRefusal)
         } else {
           item.continuation.resume()
         }
@@ -74,9 +78,9 @@ where Item.DifferenceIdentifier: Sendable {
     }
   }
 
-  private let folder: Folder
-  /// Work on the queues does not retain the lock, because the queues may release work late.
-  private let lock: Folder.Lock
+  private let (folder, state): (Folder, Folder)
+  /// Work on the queues does not retain the locks, because the queues may release work late.
+  private let locks: [Folder.Lock]
   private let text: @Sendable (Key) -> String
   private let stamp: @Sendable (Item) -> String?
   private let entries: ArrayDataSource<Element>
@@ -88,55 +92,68 @@ where Item.DifferenceIdentifier: Sendable {
   ///
   /// - Parameters:
   ///   - path: The path of the folder. If it does not exist, it is created.
+  ///   - state: The path of the folder for the store's own files, on the same file system, or `nil` for `.NAME.store`
+  ///     beside a folder `NAME`. If it does not exist, it is created.
   ///   - text: Returns the text of a key. Different keys must have texts with different bytes.
   ///   - key: Returns the key of a text, or `nil` if the text is not valid.
   ///   - stamp: Returns the state of a listed item, such as an entity tag or a date. An item that is
   ///     stored with another stamp is outdated. An item without a stamp is always outdated.
-  /// - Throws: ``StoreError`` if the folder cannot be created, another store uses it, or its index has
+  /// - Throws: ``StoreError`` if a folder cannot be created, another store uses it, or the index has
   ///   another format or a newer version.
   /// - Complexity: O(n) for n items.
   public convenience init(
-    path: String, text: @escaping @Sendable (Key) -> String,
+    path: String, state: String? = nil, text: @escaping @Sendable (Key) -> String,
     key: @escaping @Sendable (String) -> Key?, stamp: @escaping @Sendable (Item) -> String?
   ) throws(StoreError) {
-    try self.init(path: path, text: text, key: key, stamp: stamp, hook: nil)
+    try self.init(path: path, state: state, text: text, key: key, stamp: stamp, hook: nil)
   }
 
   package init(
-    path: String, text: @escaping @Sendable (Key) -> String,
+    path: String, state: String? = nil, text: @escaping @Sendable (Key) -> String,
     key: @escaping @Sendable (String) -> Key?, stamp: @escaping @Sendable (Item) -> String?,
-    hook: FileHook?, hash: @escaping @Sendable (String.UTF8View) -> UInt64 = { Checksum.of($0) }
+    hook: FileHook?
   ) throws(StoreError) {
-    folder = try Self.open(path, hook)
-    guard let lock = try Folder.Lock(folder) else {
+    let folder = try Self.open(ByteString(path), hook)
+    let own = try Self.open(state.map { ByteString($0) } ?? folder.hiddenSibling(".store"), hook)
+    if folder.contains(own) {
       throw StoreError(
-        .inUse, "another store uses this folder", path: folder.path,
-        help: "end the other program, release the other store, or use another path")
+        .foreign, "the store's own files would lie among the items", path: own.path,
+        help: "use a state folder outside of \(folder.path)")
     }
-    self.lock = lock
-    let contents = try Contents(in: folder, hash: hash, key: key)
+    var locks: [Folder.Lock] = []
+    for locked in [folder, own] {
+      guard let lock = try Folder.Lock(locked) else {
+        throw StoreError(
+          .inUse, "another store uses this folder", path: locked.path,
+          help: "end the other program, release the other store, or use another path")
+      }
+      locks.append(lock)
+    }
+    (self.folder, self.state, self.locks) = (folder, own, locks)
+    let contents = try Contents(in: folder, state: own, key: key)
     self.text = text
     self.stamp = stamp
     guarded = Guarded(contents)
     entries = ArrayDataSource(Self.entries(of: contents))
   }
 
-  private static func open(_ path: String, _ hook: FileHook?) throws(StoreError) -> Folder {
+  private static func open(_ path: ByteString, _ hook: FileHook?) throws(StoreError) -> Folder {
     do {
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      try FileManager.default.createDirectory(
+        atPath: path.description, withIntermediateDirectories: true)
     } catch {
       // Report the error of the system. The text of Foundation repeats the path three times.
       let cause = (error as? CocoaError)?.underlying as? POSIXError
-      throw StoreError(cause?.code.rawValue ?? 0, cannot: "create the folder", path)
+      throw StoreError(cause?.code.rawValue ?? 0, cannot: "create the folder", path.description)
     }
-    return try Folder(path: ByteString(path), hook: hook)
+    return try Folder(path: path, hook: hook)
   }
 
   private static func entries(of contents: Contents) -> [Element] {
     contents.order.compactMap { key in
       contents[key].map { file in
         DirectoryEntry(
-          key: key, path: contents.folder.path(of: file.name), byteCount: file.size,
+          key: key, path: contents.folder.path(of: file.text), byteCount: file.size,
           stamp: file.stamp, digest: file.digest)
       }
     }
@@ -148,16 +165,18 @@ extension DirectoryStore where Item.DifferenceIdentifier: LosslessStringConverti
   ///
   /// - Parameters:
   ///   - path: The path of the folder. If it does not exist, it is created.
+  ///   - state: The path of the folder for the store's own files, on the same file system, or `nil` for `.NAME.store`
+  ///     beside a folder `NAME`. If it does not exist, it is created.
   ///   - stamp: Returns the state of a listed item, such as an entity tag or a date. An item that is
   ///     stored with another stamp is outdated. An item without a stamp is always outdated.
-  /// - Throws: ``StoreError`` if the folder cannot be created, another store uses it, or its index has
+  /// - Throws: ``StoreError`` if a folder cannot be created, another store uses it, or the index has
   ///   another format or a newer version.
   /// - Complexity: O(n) for n items.
   public convenience init(
-    path: String, stamp: @escaping @Sendable (Item) -> String?
+    path: String, state: String? = nil, stamp: @escaping @Sendable (Item) -> String?
   ) throws(StoreError) {
     try self.init(
-      path: path, text: { $0.description }, key: { Key($0) }, stamp: stamp, hook: nil)
+      path: path, state: state, text: { $0.description }, key: { Key($0) }, stamp: stamp, hook: nil)
   }
 }
 
@@ -168,19 +187,14 @@ extension DirectoryStore {
   ///
   /// - Throws: ``StoreError`` if the file cannot be read.
   public func contents(forKey key: Key) throws -> [UInt8]? {
-    // On the queue, a name cannot pass to another key during the read.
-    try queue.sync { try guarded.contents[key].flatMap { try folder.read($0.name) } }
+    try queue.sync { try guarded.contents.content(of: key) }
   }
 
   /// Returns the preview of a key, or `nil` if none is stored.
   ///
   /// - Throws: ``StoreError`` if the file cannot be read.
   public func preview(forKey key: Key) throws -> [UInt8]? {
-    try queue.sync {
-      try guarded.contents.knownName(of: key).flatMap {
-        try folder.read(Contents.previewName(of: $0))
-      }
-    }
+    try queue.sync { try guarded.contents.preview(of: key, text: text(key)) }
   }
 }
 
@@ -208,7 +222,7 @@ extension DirectoryStore {
     try await run { contents in try contents.remove(keys) }
   }
 
-  /// Stores a preview until its key is removed.
+  /// Stores a preview until its key is removed. It is not in the folder of the items.
   ///
   /// If the key has no content when the store is released, the preview is removed the next time that
   /// the store is opened.
@@ -216,22 +230,33 @@ extension DirectoryStore {
     let newName = makeNewName()
     let key = item.differenceIdentifier
     let text = text(key)
-    try await writing.run { [folder] in try folder.create(newName, content) }
-    try await run { contents in try contents.addPreview(newName, of: key, text: text) }
+    try await writing.run { [state] in
+      try state.create(newName, Contents.previewHead(of: text) + content)
+    }
+    try await run { contents in
+      do throws(StoreError) {
+        try contents.addPreview(newName, of: key, text: text)
+      } catch {
+        throw error.asRefusal
+      }
+    }
   }
 
   /// Stores the content of an item. The content is on the disk when this method returns.
+  ///
+  /// - Throws: ``OneWaySynchronizer/Refusal`` if the path of the item is not possible, or not free. ``StoreError`` if
+  ///   writing fails.
   public func store(_ content: [UInt8], of item: Item) async throws {
     let newName = makeNewName()
     let key = item.differenceIdentifier
-    let digest = try await writing.run { [folder] in
-      try folder.create(newName, content)
+    let digest = try await writing.run { [state] in
+      try state.create(newName, content)
       return Checksum.of(content)
     }
     let arrival = Contents.Arrival(
       key: key, newName: newName,
       stored: Contents.Stored(
-        text: text(key), name: "", size: content.count, digest: digest, stamp: stamp(item)))
+        text: text(key), size: content.count, digest: digest, stamp: stamp(item)))
     try await withCheckedThrowingContinuation { continuation in
       let item = PendingItem(arrival: arrival, continuation: continuation)
       guarded.pending.withLock { $0.append(item) }
@@ -257,11 +282,7 @@ extension DirectoryStore {
   }
 
   private func makeNewName() -> String {
-    let number = guarded.newCount.withLock { count in
-      count += 1
-      return count
-    }
-    return Contents.newPrefix + String(number)
+    Contents.newPrefix + "\(guarded.newCount.wrappingAdd(1, ordering: .relaxed).newValue)"
   }
 
   private func run<Result: Sendable>(
@@ -271,6 +292,16 @@ extension DirectoryStore {
       queue.async { [guarded] in
         continuation.resume(with: Swift.Result { try body(&guarded.contents) })
       }
+    }
+  }
+}
+
+extension StoreError {
+  /// The error, or a refusal with it, if it is about the item alone.
+  fileprivate var asRefusal: any Error {
+    switch code {
+    case .invalidName, .foreign, .notAFolder, .notAFile: OneWaySynchronizer.Refusal(self)
+    default: self
     }
   }
 }
@@ -288,15 +319,7 @@ public struct DirectoryEntry<Key: Hashable & Sendable>: Hashable, Sendable {
   public let byteCount: Int
   /// The stamp of the stored state, or `nil` if the item has no stamp.
   public let stamp: String?
-  private let digest: UInt64
-
-  init(key: Key, path: String, byteCount: Int, stamp: String?, digest: UInt64) {
-    self.key = key
-    self.path = path
-    self.byteCount = byteCount
-    self.stamp = stamp
-    self.digest = digest
-  }
+  let digest: UInt64
 }
 
 extension DirectoryEntry: Identifiable {

@@ -14,6 +14,7 @@ final class OneWayRecord: Sendable {
     /// The stage in which the run noticed its cancellation.
     var cancelledStage: Stage?
     var failures: [OneWayError.Failure] = []
+    var refused: Set<String> = []
     var outcome = Outcome()
   }
 
@@ -71,6 +72,20 @@ final class OneWayRecord: Sendable {
   @discardableResult
   func add(_ error: any Error, _ stage: Stage, _ item: some Differentiable & Sendable) -> Bool {
     add(error, stage, key: shownKey(item.differenceIdentifier), item: item)
+  }
+
+  /// Adds an item that the store refuses, once.
+  func add(_ refusal: OneWaySynchronizer.Refusal, _ item: some Differentiable & Sendable) {
+    let key = "\(item.differenceIdentifier)"
+    let isNew = state.withLock { state in
+      let isNew = state.refused.insert(key).inserted
+      if isNew { state.outcome.refusedKeys.append(key) }
+      return isNew
+    }
+    guard isNew else { return }
+    add(
+      SourceStatus.Diagnostic(
+        code: "refused-item", message: "\(shownKey(item.differenceIdentifier)): \(refusal)"))
   }
 
   /// Adds a failed download.

@@ -145,8 +145,13 @@ where Store.Item == Remote.Item, Store.Content == Remote.Content {
           // Another download may have failed before this task began.
           if mustStop { return }
           do {
-            try await retrying { try await body(item) }
-            record.count(counter)
+            let refusal = try await retrying { () -> OneWaySynchronizer.Refusal? in
+              do { try await body(item) } catch let error as OneWaySynchronizer.Refusal {
+                return error
+              }
+              return nil
+            }
+            if let refusal { record.add(refusal, item) } else { record.count(counter) }
             record.advance()
           } catch {
             record.addDownload(error, stage, item)

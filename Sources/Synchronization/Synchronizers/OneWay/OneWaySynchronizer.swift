@@ -128,7 +128,7 @@ public final class OneWaySynchronizer: Sendable {
   ///
   /// The remote is asked for its list, and the store for its keys and for outdated items. The store changes nothing: neither
   /// `begin` nor `finish` is called. The plan also counts removals that ``Options/removalLimit`` would refuse. It assumes
-  /// that the remote downloads all items that it is asked to prepare.
+  /// that the remote downloads all items that it is asked to prepare, and that the store refuses none of them.
   ///
   /// - Throws: ``OneWayError`` if the remote or the store fails, or if the task is canceled.
   public func plan() async throws -> Outcome {
@@ -335,6 +335,19 @@ extension OneWaySynchronizer {
     public var diagnostics: [SourceStatus.Diagnostic] = []
   }
 
+  /// The error of a store that cannot keep an item, but may keep others, for example because of its name.
+  ///
+  /// The run goes on, even if errors of downloads stop it, and does not fail. ``Outcome/refusedKeys`` has the key.
+  public struct Refusal: Error, CustomStringConvertible {
+    /// The reason.
+    public let cause: any Error
+
+    /// Creates a refusal.
+    public init(_ cause: any Error) { self.cause = cause }
+
+    public var description: String { "\(cause)" }
+  }
+
   /// The result of a successful run, or what a run would do.
   public struct Outcome: Sendable, Hashable {
     /// The number of listed items, each key counted once.
@@ -351,6 +364,8 @@ extension OneWaySynchronizer {
     public var outdatedKeys: [String] = []
     /// The keys that the remote no longer lists, as text, sorted.
     public var removedKeys: [String] = []
+    /// The keys of new and outdated items that the store cannot keep, as text. A diagnostic has the reason of each one.
+    public var refusedKeys: [String] = []
     /// The number of listed items that the store has as they are.
     public var unchanged: Int { listed - new - outdated }
     /// The number of downloaded previews.
@@ -366,5 +381,6 @@ extension OneWaySynchronizer.Outcome: CustomStringConvertible {
   /// The numbers on one line, for people.
   public var description: String {
     "\(listed) listed: \(new) inserted, \(outdated) updated, \(removed) removed, \(unchanged) unchanged"
+      + (refusedKeys.isEmpty ? "" : "; \(refusedKeys.count) of them refused")
   }
 }
