@@ -72,6 +72,68 @@ import Testing
     }
   }
 
+  @Test func `a killed process leaves a mirror that goes on`() async throws {
+    let environment = ProcessInfo.processInfo.environment
+    let (kills, count) = (
+      Int(environment["SWAPPABLE_KILLS"] ?? "") ?? 6, TestRun.isLong ? 5_000 : 300
+    )
+    let path = directory("mirror")
+    let special = [
+      " two  spaces ", "\u{E9}", "e\u{301}", ".hidden", "CAPITALS", "capitals", "-dash", "a\\b",
+      "😀",
+      String(repeating: "n", count: 255), "deep/er/and/deeper/still", "deep/er/other",
+    ]
+    let names = special + (special.count..<count).map { "folder \($0 % 40)/file \($0)" }
+    try names.joined(separator: "\n").write(
+      toFile: path + ".names", atomically: true, encoding: .utf8)
+    // What others have put there stays.
+    try directory.makeDirectory("mirror/folder 1/theirs")
+    for name in ["folder 1/theirs/x", "folder 2", "folder 3.link"] {
+      try directory.write("theirs", to: "mirror/" + name)
+    }
+    var random = SeededGenerator(seed: UInt64.random(in: 0 ... .max))
+    for round in 1...kills {
+      let process = Process()
+      process.executableURL = try SavingProcess.helper()
+      process.arguments = ["keep", "mirror", path]
+      let output = Pipe()
+      (process.standardInput, process.standardOutput) = (Pipe(), output)
+      try process.run()
+      // Kill it in the middle of a run: not at its end.
+      for _ in 0..<random.below(3) { _ = try output.fileHandleForReading.readLine() }
+      usleep(UInt32(random.below(TestRun.isLong ? 2_000_000 : 200_000)))
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+      let rest = try output.fileHandleForReading.readToEnd() ?? Data()
+      #expect(!String(decoding: rest, as: UTF8.self).contains("error"))
+
+      let store = try PageStore.make(path)
+      var found = try directory.files(below: "mirror").filter { $0.value != "theirs" }
+      for entry in store.snapshot {
+        let page = Page(id: entry.key, stamp: entry.stamp)
+        let content = PageRemote.content(page)
+        #expect(try store.contents(forKey: entry.key) == content, "round \(round)")
+        #expect(found.removeValue(forKey: entry.key) == String(decoding: content, as: UTF8.self))
+      }
+      #expect(found.isEmpty, "round \(round): \(found.keys)")
+      let own = try FileManager.default.contentsOfDirectory(atPath: directory(".mirror.store"))
+      #expect(own == ["index.jsonl"], "round \(round)")
+    }
+    let pages = names.dropFirst(3).map { Page(id: ExactString($0), stamp: "end") }
+    let store = try PageStore.make(path)
+    let synchronizer = OneWaySynchronizer(
+      from: PageRemote(pages), to: store,
+      options: OneWaySynchronizer.Options(removalLimit: .none))
+    let plan = try await synchronizer.plan()
+    let outcome = try await synchronizer.sync()
+    #expect(outcome.newKeys == plan.newKeys && outcome.outdatedKeys == plan.outdatedKeys)
+    #expect(outcome.removedKeys == plan.removedKeys)
+    #expect(outcome.refusedKeys.allSatisfy { $0.hasPrefix("folder 2/") })
+    let kept = pages.filter { !$0.id.string.hasPrefix("folder 2/") }
+    #expect(store.snapshot.map(\.key) == kept.map(\.id))
+    #expect(try directory.files(below: "mirror").count == kept.count + 3)
+  }
+
   @Test func `a file has one store among all processes`() async throws {
     let path = directory("state.json")
     let store = try FileSynchronizationStore<Kept, Int>(path: path)
