@@ -66,7 +66,7 @@ package final class AlarmClock: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - delay: The delay.
-  ///   - isRegular: A Boolean value that indicates whether the call is one of many that nobody waits for. It may come half
+  ///   - isRegular: A Boolean value that indicates whether the call is one of many for which no user waits. It may come half
   ///     a second later, together with others.
   ///   - queue: The queue of the call. Without it, the closure delays all calls of the process, so it must not block.
   package func call(

@@ -68,7 +68,7 @@ private final class PolledReader<Source: PolledSource>: Sendable {
   private typealias Result = PolledDataSource<Source>.ReadResult
 
   private struct State: Sendable {
-    /// What the source keeps. A read takes it.
+    /// The memory of the source. A read takes it.
     var memory: Source.Memory?
     /// The changes since the last read began.
     var unread: Source.Change?
@@ -209,7 +209,7 @@ private final class PolledReader<Source: PolledSource>: Sendable {
     return !hasEnded
   }
 
-  /// Publishes a result now, or together with those of the group.
+  /// Publishes a result now, or together with the results of its group.
   private func show(_ result: Result, isShown: Bool, hasEnded: Bool, of reading: Reading) {
     let publish: @Sendable () -> Void = { [self, start = reading.start] in
       if !hasEnded { self.publish(result, isShown: isShown, startedAt: start) }

@@ -1,6 +1,6 @@
 public import Diffing
 
-/// What a ``PolledDataSource`` reads: a file, a database, a web service. It reads only when it is asked to.
+/// An origin that a ``PolledDataSource`` reads: a file, a database, a web service. It reads only when it is asked to.
 ///
 /// A source needs no more than a method that reads:
 ///
@@ -21,9 +21,9 @@ public import Diffing
 public protocol PolledSource<Element>: Sendable {
   /// An element of the list.
   associatedtype Element: Differentiable & Sendable
-  /// What has changed since the last read, if that helps to read less.
+  /// A change since the last read, if that helps to read less.
   associatedtype Change: Sendable = Void
-  /// What the source keeps between its reads, for example the place up to which it has read.
+  /// The state that the source keeps between its reads, for example the place up to which it has read.
   associatedtype Memory: Sendable = Void
 
   /// Prepares the first read, and begins to follow changes.
@@ -111,7 +111,7 @@ extension PolledDataSource {
     public let change: Source.Change?
     /// The list that is read.
     public let collection: LiveCollection<Element>
-    /// A Boolean value that indicates whether somebody waits for the read, because of ``refresh()``.
+    /// A Boolean value that indicates whether a caller waits for the read, because of ``refresh()``.
     public let isRefresh: Bool
     /// The time for which the contents have been incomplete or missing.
     public let waited: Duration
@@ -138,7 +138,7 @@ extension PolledDataSource {
     }
     /// The pause before the next read that no change leads to.
     package var pause: Duration?
-    /// Remarks that replace those of the last read.
+    /// Remarks that replace the earlier ones.
     public var diagnostics: [SourceStatus.Diagnostic] = []
     /// The state that is shown with the contents.
     package var state = SourceStatus.State.loaded

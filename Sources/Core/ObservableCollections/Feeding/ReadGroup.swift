@@ -7,7 +7,7 @@ import SwappablePrimitives
 /// *pass* begins. The group then asks all sources to look for changes, until none finds one, and no read runs. Then it
 /// shows what was read meanwhile, in one transaction.
 package final class ReadGroup: Sendable {
-  /// What a read shows.
+  /// The result of a read, which is to be shown.
   struct Publication: Sendable {
     /// A Boolean value that indicates whether the source has shown nothing before. It may lead to the others, which are
     /// then complete.

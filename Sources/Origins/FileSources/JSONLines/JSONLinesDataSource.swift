@@ -57,7 +57,7 @@ package import SwappablePrimitives
 ///
 /// The source keeps its elements in memory, but not the text of the file.
 public final class JSONLinesDataSource<Element: Differentiable & Sendable>: DataSource {
-  /// What becomes of the lines when a log rotates: another file takes the path, or the file is truncated.
+  /// The treatment of the lines of a log that rotates: another file takes its path, or it is truncated.
   public enum Rotation: Hashable, Sendable {
     /// The lines of the new file replace the old ones.
     case replace
@@ -80,7 +80,7 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
   ///     may be missing.
   ///   - isStrict: A Boolean value that indicates whether the status becomes `failed` at the first
   ///     malformed line. Otherwise, the source skips malformed lines and reports them by a diagnostic.
-  ///   - rotation: What becomes of the lines when another file takes the path, or the file is truncated.
+  ///   - rotation: The treatment of the lines when another file takes the path, or the file is truncated.
   ///   - decode: A closure that returns the element for a JSON value. The source calls it on its
   ///     queue. If the closure throws, the line is malformed.
   public convenience init(
@@ -124,7 +124,7 @@ extension JSONLinesDataSource where Element: Decodable {
   ///     may be missing.
   ///   - isStrict: A Boolean value that indicates whether the status becomes `failed` at the first
   ///     malformed line. Otherwise, the source skips malformed lines and reports them by a diagnostic.
-  ///   - rotation: What becomes of the lines when another file takes the path, or the file is truncated.
+  ///   - rotation: The treatment of the lines when another file takes the path, or the file is truncated.
   ///   - configure: A closure that configures a decoder. Several decoders work at the same time,
   ///     and the closure is called for each.
   public convenience init(
@@ -169,7 +169,7 @@ extension JSONLinesDataSource where Element == JSONElement {
   ///     identifies it.
   ///   - isStrict: A Boolean value that indicates whether the status becomes `failed` at the first
   ///     malformed line. Otherwise, the source skips malformed lines and reports them by a diagnostic.
-  ///   - rotation: What becomes of the lines when another file takes the path, or the file is truncated.
+  ///   - rotation: The treatment of the lines when another file takes the path, or the file is truncated.
   public convenience init(
     path: String, key: String? = nil, isStrict: Bool = false, rotation: Rotation = .replace
   ) {

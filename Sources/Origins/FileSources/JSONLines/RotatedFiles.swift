@@ -151,7 +151,7 @@ struct RotatedFiles<Element: Differentiable & Sendable>: Sendable {
     return lines.elements
   }
 
-  /// Adds new elements behind those of their files, and removes the oldest ones of all.
+  /// Adds new elements after the elements of their files, and removes the oldest ones.
   private mutating func merge(_ added: [[Element]]) -> SourceWriter<Element>.Contents {
     let total = entries.reduce(0) { $0 + $1.count } + added.reduce(0) { $0 + $1.count }
     let excess = max(0, total - last)

@@ -44,7 +44,7 @@ package struct MatchingFiles<Child: Differentiable & Sendable>: PolledSource {
     let known = Known()
   }
 
-  /// What the last read knew: the turns of the group, and whether paths that have gone are still in the list, as they go
+  /// The knowledge of the last read: the turns of the group, and whether paths that have gone are still in the list, as they go
   /// with a turn.
   final class Known: Sendable {
     let value = Locked((turns: 0, isWaiting: false))
@@ -140,7 +140,7 @@ package struct MatchingFiles<Child: Differentiable & Sendable>: PolledSource {
     for path in matches.paths { memory.gone[path] = nil }
     for path in missing.subtracting(hidden) {
       if path.linkTarget != nil || isElsewhere && path.parentDirectory.isDirectory {
-        // It will not come back, and its elements do not fit those of the new files.
+        // It will not come back, and its elements do not fit the new files.
         memory.gone[path] = now
       } else if memory.gone[path] == nil {
         memory.gone[path] = now + Self.grace

@@ -181,7 +181,9 @@ struct PolledFile<Format: FileFormat>: PolledSource {
 extension PolledFile {
   /// A remark on a file that has a path, but no name. It is mounted by itself, and its name outside leads to another file.
   private func outsideRemark(_ memory: Memory) -> SourceStatus.Diagnostic? {
-    guard memory.watch.state.stamp?.isUnlinked == true,
+    // A file that was replaced while the path was followed has no name either, but then the path leads elsewhere now.
+    guard let stamp = memory.watch.state.stamp, stamp.isUnlinked,
+      FileStamp(at: path)?.identity == stamp.identity,
       // The descriptor of a file leads to it, also if it has no name.
       !["/proc/", "/dev/fd/"].contains(where: { path.hasPrefix($0) })
     else { return nil }

@@ -135,7 +135,7 @@
 
     let descriptor: Int32
     private let owner: WatchCenter
-    /// A watch of a file that nobody else watches. Its end wakes the thread.
+    /// The only watch of a file. Its end wakes the thread.
     private let stopWatch: Int32
     private let isStopped = Atomic<Bool>(false)
     /// The thread, or 0 before it runs.

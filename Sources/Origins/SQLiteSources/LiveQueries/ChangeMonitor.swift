@@ -52,7 +52,7 @@ final class ChangeMonitor: Sendable {
   ///   - reader: The reader of the database.
   ///   - watch: The watch that reports writes to the files of the database.
   ///   - interval: The shortest interval between two steady checks.
-  ///   - clock: The clock that measures the intervals of the monitor and of its clients, or `nil` for that of the system.
+  ///   - clock: The clock that measures the intervals of the monitor and of its clients, or `nil` for the system's clock.
   init(
     reader: DatabaseReader, watch: DatabaseWatch = .files,
     interval: Duration = .milliseconds(100), clock: AnyClock? = nil
@@ -289,7 +289,7 @@ extension BlockingThreads {
   static let checking = BlockingThreads(width: 1, limit: 16)
 }
 
-/// The intervals between the checks of a database: short ones after a hint, and then those of a pace.
+/// The intervals between the checks of a database: short ones after a hint, and growing ones later.
 ///
 /// In WAL mode, the file system reports a write before the commit is visible. Therefore, checks follow
 /// 0.1, 0.3, 1, 3, 10, 30 and 100 ms after a hint. With a rollback journal, checks follow after 3, 10, 30

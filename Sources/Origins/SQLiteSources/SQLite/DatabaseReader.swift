@@ -44,7 +44,7 @@ final class DatabaseReader: @unchecked Sendable {
 
   /// The path of the database, or `nil` if it is in memory.
   let path: ByteString?
-  /// A Boolean value that indicates whether nobody is expected to write the file.
+  /// A Boolean value that indicates whether no writer is expected.
   let isImmutable: Bool
   private let memory: SQLiteConnection?
   private let gate = ConnectionGate()

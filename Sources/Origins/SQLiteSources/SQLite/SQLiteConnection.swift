@@ -27,7 +27,7 @@ public final class SQLiteConnection: Sendable {
     case readWrite
     /// Only read, and never create a database.
     case readOnly
-    /// Only read a file that nobody writes, without its locks and its write-ahead log.
+    /// Only read a file that has no writer, without its locks and its write-ahead log.
     ///
     /// Reading then needs no permission to write in the folder, and creates no file. It shows the file as it is when it is
     /// opened: data sources do not follow changes, and say so in a diagnostic. If a program writes meanwhile, or if commits

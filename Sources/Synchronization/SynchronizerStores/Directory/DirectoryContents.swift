@@ -44,7 +44,7 @@ struct DirectoryContents<Key: Hashable & Sendable>: Sendable {
   private(set) var order: [Key] = []
   /// The texts of keys without an item that may have a preview.
   private var previewed: [Key: String] = [:]
-  /// The keys whose files this store has written, and somebody else has changed or removed.
+  /// The keys whose files this store has written, and another program has changed or removed.
   private var missing: Set<Key> = []
   /// The keys of the paths. Those that a file system may take for one are the same here.
   private var owners: [String: Key] = [:]
@@ -112,7 +112,7 @@ extension DirectoryContents {
       } else {
         previewed[key] = file.text
         try removeFile(file.text, isOurs: false)
-        // A new file that was not renamed may have got the name of a file of somebody else.
+        // If the new file was not renamed, another program may have taken its name.
         if previous[key] != nil || !unchecked.contains(key) { missing.insert(key) }
       }
     }
@@ -208,7 +208,7 @@ extension DirectoryContents {
   /// Opens the place for the file of an item.
   ///
   /// - Returns: The place, or `nil` if a folder on its path is missing and is not created.
-  /// - Throws: ``StoreError`` if somebody else has put something there.
+  /// - Throws: ``StoreError`` if another program has put something there.
   private func freePlace(
     for arrival: Arrival, creating: Bool
   ) throws(StoreError) -> Place? {
@@ -222,7 +222,7 @@ extension DirectoryContents {
     let isOurs = stored[arrival.key] != nil || missing.contains(arrival.key)
     if status.isRegular {
       if isOurs { return place }
-      // A file of somebody else with the same contents becomes the file of the item.
+      // A file of another program with the same bytes becomes the file of the item.
       if owner == nil, try isThere(arrival.stored, comparing: true) { return place }
     }
     let thing =

@@ -55,7 +55,7 @@ struct SourceOptions: Equatable, Sendable {
   var headers: [String: String] = [:]
   /// The time for which a source that is not there is waited for, or `nil` if its absence is an error.
   var wait: Duration?
-  /// What becomes of the lines of a log that rotates.
+  /// The treatment of the lines of a log that rotates.
   var rotation = JSONLinesDataSource<JSONElement>.Rotation.replace
   /// A Boolean value that indicates whether the lines of a pipe are shown when they arrive.
   var followsPipes = false

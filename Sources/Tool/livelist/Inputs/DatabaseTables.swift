@@ -5,7 +5,7 @@ import SwappablePrimitives
 /// The tables and views of a database.
 struct DatabaseTables {
   private let path: ByteString
-  /// The end of a path whose file nobody writes.
+  /// The end of the path of a file that has no writer.
   static let immutableSuffix: ByteString = "?immutable"
 
   /// Returns the path without its end, or `nil` if it has none.
