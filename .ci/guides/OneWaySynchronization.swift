@@ -1,4 +1,5 @@
 import Swappable
+import SynchronizerStores
 import Synchronizers
 
 actor Shelf {
@@ -11,5 +12,11 @@ actor Shelf {
   func close() {}
 }
 
+actor PhotoServer {
+  func list() throws -> [Photo] { [] }
+  func download(_ id: ExactString) throws -> [UInt8] { [] }
+}
+
 // After the page:
 print(outcome.new, shown.count)
+try await mirror(PhotoServer(), into: "photos", isDryRun: true)

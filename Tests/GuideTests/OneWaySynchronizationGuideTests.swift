@@ -102,9 +102,11 @@ import Testing
     func mirror(_ server: PhotoServer, into folder: String, isDryRun: Bool) async throws {
       let store = try DirectoryStore<Photo>(path: folder, stamp: { $0.version })
       let synchronizer = OneWaySynchronizer(from: Album(server: server), to: store)
+      synchronizer.options.stopsOnError = false
       let outcome = try await isDryRun ? synchronizer.plan() : synchronizer.sync()
       for key in outcome.removedKeys { print("-", key) }
       for key in outcome.newKeys { print("+", key) }
+      for key in outcome.outdatedKeys { print("~", key) }
       for remark in outcome.diagnostics { print("!", remark.message) }
       print(outcome)  // 12 listed: 3 inserted, 1 updated, 2 removed, 8 unchanged
     }
@@ -115,11 +117,12 @@ import Testing
     let folder = directory("photos")
     try await mirror(server, into: folder, isDryRun: true)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
-    #expect(print.lines.suffix(1) == ["2 listed: 2 inserted, 0 updated, 0 removed, 0 unchanged"])
+    let numbers = "2 listed: 1 inserted, 0 updated, 0 removed, 0 unchanged, 1 refused"
+    #expect(print.lines.suffix(1) == [numbers])
     try await mirror(server, into: folder, isDryRun: false)
     let paths = try FileManager.default.subpathsOfDirectory(atPath: folder)
     #expect(paths.sorted() == ["2026", "2026/beach.jpg"])
-    #expect(print.lines.suffix(1).first?.hasSuffix("; 1 of them refused") == true)
+    #expect(print.lines.suffix(1) == [numbers])
     #expect(print.lines.contains { $0.hasPrefix(#"! "../x": the key "../x" cannot be the path"#) })
   }
 }

@@ -154,7 +154,8 @@ extension DirectoryContents {
 
 extension DirectoryContents {
   /// Returns the names of folders and of a file in the text of a key.
-  private static func names(in text: String) throws(StoreError) -> [String] {
+  @discardableResult
+  static func names(in text: String) throws(StoreError) -> [String] {
     let names = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
       .map { String(Substring($0)) }
     let reason: String? =
@@ -281,7 +282,7 @@ extension DirectoryContents {
   mutating func addPreview(_ newName: String, of key: Key, text: String) throws(StoreError) {
     let text = self.text(of: key, text)
     do throws(StoreError) {
-      _ = try Self.names(in: text)
+      try Self.names(in: text)
       try state.rename(newName, to: Self.previewName(of: text))
       if stored[key] == nil { previewed[key] = text }
     } catch {

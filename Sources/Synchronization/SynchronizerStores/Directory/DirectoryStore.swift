@@ -222,6 +222,16 @@ extension DirectoryStore {
     try await run { contents in try contents.remove(keys) }
   }
 
+  /// Returns the reason why the key of an item cannot be the path of a file.
+  public func refusal(of item: Item) -> OneWaySynchronizer.Refusal? {
+    do {
+      try Contents.names(in: text(item.differenceIdentifier))
+      return nil
+    } catch {
+      return OneWaySynchronizer.Refusal(error)
+    }
+  }
+
   /// Stores a preview until its key is removed. It is not in the folder of the items.
   ///
   /// If the key has no content when the store is released, the preview is removed the next time that

@@ -91,7 +91,7 @@ extension OneWayError.Failure: CustomStringConvertible {
       case .shouldUpdate: "cannot find out whether \(item) must be downloaded again"
       case .prepare: "cannot prepare the downloads"
       case .preview: "cannot download the preview of \(item)"
-      case .content: "cannot download the content of \(item)"
+      case .content: "cannot download and store \(item)"
       case .end: "cannot end the run"
       }
     return "\(problem): \(cause)".split(whereSeparator: \.isNewline).joined(separator: " ")

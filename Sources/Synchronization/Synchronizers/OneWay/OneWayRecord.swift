@@ -14,7 +14,6 @@ final class OneWayRecord: Sendable {
     /// The stage in which the run noticed its cancellation.
     var cancelledStage: Stage?
     var failures: [OneWayError.Failure] = []
-    var refused: Set<String> = []
     var outcome = Outcome()
   }
 
@@ -74,13 +73,21 @@ final class OneWayRecord: Sendable {
     add(error, stage, key: shownKey(item.differenceIdentifier), item: item)
   }
 
-  /// Adds an item that the store refuses, once.
+  /// Counts a new or an outdated item.
+  func countDue(_ item: some Differentiable, isNew: Bool) {
+    let key = "\(item.differenceIdentifier)"
+    count { if isNew { $0.newKeys.append(key) } else { $0.outdatedKeys.append(key) } }
+  }
+
+  /// Counts an item as one that the store refuses, once.
   func add(_ refusal: OneWaySynchronizer.Refusal, _ item: some Differentiable & Sendable) {
     let key = "\(item.differenceIdentifier)"
     let isNew = state.withLock { state in
-      let isNew = state.refused.insert(key).inserted
-      if isNew { state.outcome.refusedKeys.append(key) }
-      return isNew
+      if state.outcome.refusedKeys.contains(key) { return false }
+      state.outcome.newKeys.removeAll { $0 == key }
+      state.outcome.outdatedKeys.removeAll { $0 == key }
+      state.outcome.refusedKeys.append(key)
+      return true
     }
     guard isNew else { return }
     add(

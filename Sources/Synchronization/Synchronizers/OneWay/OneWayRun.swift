@@ -67,40 +67,34 @@ where Store.Item == Remote.Item, Store.Content == Remote.Content {
     record.count { $0.listed = items.items.count }
     if let diagnostic = items.diagnostic { record.add(diagnostic) }
     let localKeys = try await perform(.localKeys) { try await store.keys() }
-    countRemoval(localKeys.subtracting(items.keys))
+    let gone = localKeys.subtracting(items.keys)
+    countRemoval(gone)
+    if let refusal = options.removalLimit.refusal(of: gone.count, among: localKeys.count) {
+      record.add(SourceStatus.Diagnostic(code: refusal.code, message: refusal.message))
+    }
     _ = try await dueItems(of: items, localKeys)
   }
 
   private func countRemoval(_ keys: Set<Store.Key>) {
-    record.count { outcome in
-      outcome.removed = keys.count
-      outcome.removedKeys = keys.map { "\($0)" }.sorted()
-    }
+    record.count { $0.removedKeys = keys.map { "\($0)" }.sorted() }
   }
 
-  /// Returns the new and the outdated items.
+  /// Returns the new and the outdated items, unless the store refuses them.
   private func dueItems(
     of list: UniqueItems<Item>, _ localKeys: Set<Store.Key>
   ) async throws -> [Item] {
-    let areLocal = list.items.map { localKeys.contains($0.differenceIdentifier) }
-    let localCount = areLocal.count { $0 }
-    record.count { outcome in
-      outcome.new = list.items.count - localCount
-      outcome.newKeys = zip(list.items, areLocal).filter { !$0.1 }
-        .map { "\($0.0.differenceIdentifier)" }
-    }
-    if localCount == 0 { return list.items }
-    try enter(.shouldUpdate, total: localCount)
+    let localCount = list.items.count { localKeys.contains($0.differenceIdentifier) }
+    if localCount > 0 { try enter(.shouldUpdate, total: localCount) }
     var due: [Item] = []
-    for (item, isLocal) in zip(list.items, areLocal) {
-      if isLocal {
-        guard try await isOutdated(item) else { continue }
-        record.count { outcome in
-          outcome.outdated += 1
-          outcome.outdatedKeys.append("\(item.differenceIdentifier)")
-        }
+    for item in list.items {
+      let isLocal = localKeys.contains(item.differenceIdentifier)
+      if isLocal, try await !isOutdated(item) { continue }
+      record.countDue(item, isNew: !isLocal)
+      if let refusal = store.refusal(of: item) {
+        record.add(refusal, item)
+      } else {
+        due.append(item)
       }
-      due.append(item)
     }
     return due
   }

@@ -32,6 +32,12 @@ public protocol OneWayStore<Item, Content>: Sendable {
   /// implementation returns `true`.
   func isOutdated(_ item: Item) async throws -> Bool
 
+  /// Returns the reason why an item cannot be stored, whatever its content is, or `nil`.
+  ///
+  /// It is called for each new or outdated item. A refused item is not downloaded. The default implementation returns
+  /// `nil`. ``store(_:of:)`` can throw a refusal, too.
+  func refusal(of item: Item) -> OneWaySynchronizer.Refusal?
+
   /// Stores a preview of an item.
   ///
   /// The default implementation does nothing.
@@ -50,6 +56,7 @@ public protocol OneWayStore<Item, Content>: Sendable {
 extension OneWayStore {
   public func begin() async throws {}
   public func isOutdated(_ item: Item) async throws -> Bool { true }
+  public func refusal(of item: Item) -> OneWaySynchronizer.Refusal? { nil }
   public func storePreview(_ content: Content, of item: Item) async throws {}
 }
 

@@ -127,8 +127,9 @@ public final class OneWaySynchronizer: Sendable {
   ///     print(try await synchronizer.plan())  // 12 listed: 3 inserted, 1 updated, 2 removed, 8 unchanged
   ///
   /// The remote is asked for its list, and the store for its keys and for outdated items. The store changes nothing: neither
-  /// `begin` nor `finish` is called. The plan also counts removals that ``Options/removalLimit`` would refuse. It assumes
-  /// that the remote downloads all items that it is asked to prepare, and that the store refuses none of them.
+  /// `begin` nor `finish` is called. If the run would be refused because of ``Options/removalLimit``, a diagnostic says so.
+  /// A plan assumes that the remote downloads all items that it is asked to prepare, and does not know what the store
+  /// refuses when it is about to store it.
   ///
   /// - Throws: ``OneWayError`` if the remote or the store fails, or if the task is canceled.
   public func plan() async throws -> Outcome {
@@ -352,22 +353,22 @@ extension OneWaySynchronizer {
   public struct Outcome: Sendable, Hashable {
     /// The number of listed items, each key counted once.
     public var listed = 0
-    /// The number of removed keys, which the remote no longer lists.
-    public var removed = 0
-    /// The number of listed items that the store did not have.
-    public var new = 0
-    /// The number of stored items that were outdated.
-    public var outdated = 0
-    /// The keys that the store did not have, as text.
+    /// The keys that the store did not have, as text, in the order of the list.
     public var newKeys: [String] = []
-    /// The keys of outdated items, as text.
+    /// The keys of outdated items, as text, in the order of the list.
     public var outdatedKeys: [String] = []
     /// The keys that the remote no longer lists, as text, sorted.
     public var removedKeys: [String] = []
     /// The keys of new and outdated items that the store cannot keep, as text. A diagnostic has the reason of each one.
     public var refusedKeys: [String] = []
+    /// The number of removed keys, which the remote no longer lists.
+    public var removed: Int { removedKeys.count }
+    /// The number of listed items that the store did not have, without refused ones.
+    public var new: Int { newKeys.count }
+    /// The number of stored items that were outdated, without refused ones.
+    public var outdated: Int { outdatedKeys.count }
     /// The number of listed items that the store has as they are.
-    public var unchanged: Int { listed - new - outdated }
+    public var unchanged: Int { listed - new - outdated - refusedKeys.count }
     /// The number of downloaded previews.
     public var previews = 0
     /// The number of downloaded contents.
@@ -381,6 +382,6 @@ extension OneWaySynchronizer.Outcome: CustomStringConvertible {
   /// The numbers on one line, for people.
   public var description: String {
     "\(listed) listed: \(new) inserted, \(outdated) updated, \(removed) removed, \(unchanged) unchanged"
-      + (refusedKeys.isEmpty ? "" : "; \(refusedKeys.count) of them refused")
+      + (refusedKeys.isEmpty ? "" : ", \(refusedKeys.count) refused")
   }
 }

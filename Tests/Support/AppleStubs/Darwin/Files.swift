@@ -84,6 +84,14 @@ public var O_WRONLY: Int32 { stub() }
 public var O_NONBLOCK: Int32 { stub() }
 public var O_CLOEXEC: Int32 { stub() }
 public var O_NOCTTY: Int32 { stub() }
+public var O_DIRECTORY: Int32 { stub() }
+public var AT_FDCWD: Int32 { stub() }
+
+public func openat(_ folder: Int32, _ path: UnsafePointer<CChar>!, _ flags: Int32) -> Int32 {
+  stub()
+}
+
+public func fdopendir(_ descriptor: Int32) -> UnsafeMutablePointer<DIR>! { stub() }
 public var O_EVTONLY: Int32 { stub() }
 public var O_SYMLINK: Int32 { stub() }
 

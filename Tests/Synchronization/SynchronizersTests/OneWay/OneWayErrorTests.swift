@@ -143,7 +143,7 @@ import Testing
     (.shouldUpdate, "cannot find out whether \"a\" must be downloaded again: no"),
     (.prepare, "cannot prepare the downloads: no"),
     (.preview, "cannot download the preview of \"a\": no"),
-    (.content, "cannot download the content of \"a\": no"),
+    (.content, "cannot download and store \"a\": no"),
     (.end, "cannot end the run: no"),
   ]) func `a failure names stage, key and cause`(stage: OneWaySynchronizer.Stage, text: String) {
     #expect(failure(stage, "\"a\"", "no").description == text)
@@ -175,8 +175,8 @@ import Testing
       return OneWayError(code: .failed, stage: .content, failures: failures).description
     }
     let three =
-      "the synchronization failed: cannot download the content of 0: no 0; cannot download the "
-      + "content of 1: no 1; cannot download the content of 2: no 2"
+      "the synchronization failed: cannot download and store 0: no 0; cannot download and "
+      + "store 1: no 1; cannot download and store 2: no 2"
     #expect(text(3) == three)
     #expect(text(4) == three + "; and 1 more failure")
     #expect(text(9) == three + "; and 6 more failures")
