@@ -1,7 +1,7 @@
 #if canImport(Darwin)
-  import Darwin
+  package import Darwin
 #else
-  import Glibc
+  package import Glibc
 #endif
 
 /// The identity of a thread while the thread lives.
@@ -10,10 +10,6 @@
 @usableFromInline
 package struct ThreadID: Hashable, Sendable {
   let raw: UInt
-
-  init(raw: UInt) {
-    self.raw = raw
-  }
 
   /// The calling thread.
   @usableFromInline package static var current: ThreadID {
@@ -29,4 +25,12 @@ package struct ThreadID: Hashable, Sendable {
 
   /// Lets the calling thread sleep.
   package static func sleep(milliseconds: UInt32) { usleep(milliseconds * 1_000) }
+}
+
+/// Returns a set of signals.
+package func signalSet(_ signals: Int32...) -> sigset_t {
+  var set = sigset_t()
+  sigemptyset(&set)
+  for signal in signals { sigaddset(&set, signal) }
+  return set
 }

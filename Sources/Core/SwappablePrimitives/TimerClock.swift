@@ -99,25 +99,18 @@ package struct AnyClock: TimerClock {
   private let callAfter:
     @Sendable (_ interval: Duration, _ action: @escaping @Sendable () -> Void) -> ScheduledTimer
 
-  package init(_ clock: some Clock<Duration>) {
-    let start = clock.now
-    minimumResolution = clock.minimumResolution
-    elapsed = { start.duration(to: clock.now) }
-    sleepUntil = { try await clock.sleep(until: start.advanced(by: $0), tolerance: $1) }
-    callAfter = { callLater(after: $0, on: clock, $1) }
-  }
-
-  /// Creates the continuous clock of the system, whose calls a closure makes.
+  /// Wraps a clock, or the continuous clock of the system, whose calls a closure may make.
   package init(
-    calling callAfter:
-      @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> ScheduledTimer
+    _ clock: some Clock<Duration> = ContinuousClock(),
+    calling callAfter: (
+      @Sendable (Duration, @escaping @Sendable () -> Void) -> ScheduledTimer
+    )? = nil
   ) {
-    let clock = ContinuousClock()
     let start = clock.now
     minimumResolution = clock.minimumResolution
     elapsed = { start.duration(to: clock.now) }
     sleepUntil = { try await clock.sleep(until: start.advanced(by: $0), tolerance: $1) }
-    self.callAfter = callAfter
+    self.callAfter = callAfter ?? { callLater(after: $0, on: clock, $1) }
   }
 
   package var now: Instant { Instant(offset: elapsed()) }
@@ -196,6 +189,14 @@ package final class QueueTimer: Sendable {
       }
       action?()
     }
+  }
+}
+
+extension Duration {
+  /// The whole milliseconds of the duration, up to 2^52 seconds.
+  package var milliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return min(max(seconds, -1 << 52), 1 << 52) * 1000 + attoseconds / 1_000_000_000_000_000
   }
 }
 

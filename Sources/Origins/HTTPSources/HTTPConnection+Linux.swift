@@ -2,6 +2,7 @@
   import Foundation
   import RemoteSources
   import SwappableCurl
+  import SwappablePrimitives
   import Synchronization
 
   /// A request that libcurl sends, and its answer, on a thread of their own.
@@ -106,9 +107,7 @@
 
     private func run() {
       // Without a signal, to close a connection with TLS that the server has closed is only an error.
-      var signals = sigset_t()
-      sigemptyset(&signals)
-      sigaddset(&signals, SIGPIPE)
+      var signals = signalSet(SIGPIPE)
       pthread_sigmask(SIG_BLOCK, &signals, nil)
       for _ in 0...Self.redirectionLimit {
         (head, isHeadComplete, redirection, lack) = (nil, false, nil, nil)

@@ -186,8 +186,7 @@ private enum ShellProcess {
     posix_spawn_file_actions_adddup2(files, input, STDIN_FILENO)
     posix_spawnattr_setpgroup(attributes, 0)
     // The program blocks and ignores signals that end the command.
-    var blocked = sigset_t()
-    sigemptyset(&blocked)
+    var blocked = signalSet()
     posix_spawnattr_setsigmask(attributes, &blocked)
     var all = sigset_t()
     sigfillset(&all)

@@ -119,15 +119,8 @@ struct SystemError: Error {
 
 /// The end of the program because of a signal or a closed output. Lines are always completed.
 enum Interruption {
-  private static var signals: sigset_t {
-    var signals = sigset_t()
-    sigemptyset(&signals)
-    sigaddset(&signals, SIGINT)
-    sigaddset(&signals, SIGTERM)
-    // The terminal is gone. A program that ignores this signal, for example below `nohup`, never receives it.
-    sigaddset(&signals, SIGHUP)
-    return signals
-  }
+  // SIGHUP: The terminal is gone. A program that ignores this signal, for example below `nohup`, never receives it.
+  private static var signals: sigset_t { signalSet(SIGINT, SIGTERM, SIGHUP) }
 
   /// Blocks the signals, also in threads that start later. Then `watch` receives them.
   static func block() {
@@ -149,9 +142,7 @@ enum Interruption {
   ///
   /// Call this function before any other thread starts.
   static func handleStops() {
-    var stop = sigset_t()
-    sigemptyset(&stop)
-    sigaddset(&stop, SIGTSTP)
+    var stop = signalSet(SIGTSTP)
     pthread_sigmask(SIG_BLOCK, &stop, nil)
     Thread.detachNewThread { [stop] in
       var stop = stop

@@ -58,7 +58,7 @@ import Testing
           return
         }
         var index = ResultIndex(isByIdentity: false)
-        let scan = RowScan(query, plan)
+        let scan = RowScan(plan: plan, query: query)
         var count = 0
         for turn in 1...10 {
           // The rows of this read are not applied, as after a mapping error.

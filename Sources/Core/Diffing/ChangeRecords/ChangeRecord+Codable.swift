@@ -97,8 +97,8 @@ extension ChangeRecord: Decodable where Element: Decodable {
           codingPath: decoder.codingPath + fault.path, debugDescription: fault.description))
     }
     self.init(
-      changeset, deleted: deletes.elements, inserted: inserts.elements, replaced: replaced,
-      updated: updated, moved: moved)
+      changeset: changeset, deleted: deletes.elements, inserted: inserts.elements,
+      replaced: replaced, updated: updated, moved: moved)
   }
 
   private static func elements(

@@ -30,7 +30,9 @@ public struct ChangeRecord<Element> {
   public let updated: [Element]
   /// The old values of the moved elements, in the order of the moves. Unknown values are `nil`.
   public let moved: [Element?]
+}
 
+extension ChangeRecord {
   /// Creates the record of a change.
   ///
   /// - Parameters:
@@ -43,7 +45,7 @@ public struct ChangeRecord<Element> {
     to new: some RandomAccessCollection<Element>
   ) {
     self.init(
-      changeset,
+      changeset: changeset,
       deleted: changeset.deletions.map { old.element(at: $0) },
       inserted: changeset.insertions.map { new.element(at: $0) },
       replaced: changeset.updates.map { old.element(at: $0.from) },
@@ -51,20 +53,6 @@ public struct ChangeRecord<Element> {
       moved: changeset.moves.map { _ in nil })
   }
 
-  init(
-    _ changeset: Changeset, deleted: [Element], inserted: [Element], replaced: [Element],
-    updated: [Element], moved: [Element?]
-  ) {
-    self.changeset = changeset
-    self.deleted = deleted
-    self.inserted = inserted
-    self.replaced = replaced
-    self.updated = updated
-    self.moved = moved
-  }
-}
-
-extension ChangeRecord {
   /// Applies the change to the old version.
   ///
   /// - Parameter old: The version before the change.
@@ -143,7 +131,8 @@ extension ChangeRecord {
     }
     self =
       replays.total { $0.followed(by: $1) }?.record
-      ?? ChangeRecord(.empty, deleted: [], inserted: [], replaced: [], updated: [], moved: [])
+      ?? ChangeRecord(
+        changeset: .empty, deleted: [], inserted: [], replaced: [], updated: [], moved: [])
   }
 }
 

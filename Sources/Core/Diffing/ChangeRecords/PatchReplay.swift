@@ -47,7 +47,7 @@ struct PatchReplay<Element> {
   var record: ChangeRecord<Element> {
     let changeset = map.changeset(movesOthers: false)
     return ChangeRecord(
-      changeset,
+      changeset: changeset,
       deleted: changeset.deletions.compactMap { first[$0] },
       inserted: changeset.insertions.compactMap { last[$0] },
       replaced: changeset.updates.compactMap { first[$0.from] },

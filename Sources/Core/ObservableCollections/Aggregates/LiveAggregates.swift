@@ -192,13 +192,7 @@ extension LiveAggregates {
 
   /// Returns whether two elements have the same identity and content, or both are missing.
   @inlinable
-  static func areSame(_ one: Element?, _ other: Element?) -> Bool {
-    switch (one, other) {
-    case (let one?, let other?): one.isSame(as: other)
-    case (nil, nil): true
-    default: false
-    }
-  }
+  static func areSame(_ one: Element?, _ other: Element?) -> Bool { one.isSame(as: other) }
 }
 
 /// An aggregate that is computed from the contents alone.

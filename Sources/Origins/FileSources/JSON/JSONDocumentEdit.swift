@@ -82,7 +82,10 @@ extension JSONDocumentEdit {
     let result: (spans: [Range<Int>], origins: [Int])? = old.bytes.withUnsafeBytes { oldBytes in
       text.withUnsafeBytes { newBytes in
         var matcher = JSONElementMatcher(
-          old: oldBytes, oldSpans: old.spans, range: elements, new: newBytes)
+          old: oldBytes, oldSpans: old.spans, new: newBytes, next: elements.lowerBound,
+          end: elements.upperBound)
+        matcher.spans.reserveCapacity(elements.count + 1)
+        matcher.origins.reserveCapacity(elements.count + 1)
         do throws(JSONElement.ParsingError) {
           let isInStep = try JSONDocument.parse(text, capacity: 0, isWhole: !isWindow) {
             (scanner) throws(JSONScanner.ScanError) in
@@ -129,38 +132,25 @@ extension JSONDocumentEdit {
 /// elements.
 private struct JSONElementMatcher {
   /// The ranges of the elements in the new text.
-  private(set) var spans: [Range<Int>] = []
+  var spans: [Range<Int>] = []
   /// For each new element, the old element with the same text, or -1.
-  private(set) var origins: [Int] = []
+  var origins: [Int] = []
 
-  private let old: UnsafeRawBufferPointer
-  private let oldSpans: [Range<Int>]
-  private let new: UnsafeRawBufferPointer
+  let old: UnsafeRawBufferPointer
+  let oldSpans: [Range<Int>]
+  let new: UnsafeRawBufferPointer
   /// The first old element that may be matched next.
-  private var next: Int
+  var next: Int
   /// The end of the old elements.
-  private let end: Int
+  let end: Int
   /// The old elements that were skipped.
-  private var skipped: [Int] = []
+  var skipped: [Int] = []
   /// The number of new elements in a row that were not matched.
-  private var misses = 0
+  var misses = 0
 
   /// The number of old elements that are compared with an unmatched new element. More elements are
   /// compared only if the number of misses is a power of two.
   private static let reach = 8
-
-  init(
-    old: UnsafeRawBufferPointer, oldSpans: [Range<Int>], range: Range<Int>,
-    new: UnsafeRawBufferPointer
-  ) {
-    self.old = old
-    self.oldSpans = oldSpans
-    self.new = new
-    next = range.lowerBound
-    end = range.upperBound
-    spans.reserveCapacity(range.count + 1)
-    origins.reserveCapacity(range.count + 1)
-  }
 
   /// Splits the text from its first element on.
   ///

@@ -124,20 +124,12 @@ extension JSONFileDataSource where Element == JSONElement {
     self.init(path: ByteString(path), key: key, decoding: ElementDecoding())
   }
 
-  /// Returns a live list of the elements of all files whose paths match a pattern. A file may contain one value instead
-  /// of an array.
-  package static func files(
-    matching pattern: PathPattern, shownAs shownPattern: String, key: String?
-  ) -> LiveCollection<JSONElement> {
-    MatchingFiles.elements(of: pattern, shownAs: shownPattern) {
-      JSONFileDataSource(
-        path: $0, key: key, allowsSingleValue: true, decoding: ElementDecoding(), group: $1)
-    }
-  }
-
-  /// Creates a source of the elements of an array. The path need not be UTF-8.
-  package convenience init(path: ByteString, key: String?) {
-    self.init(path: path, key: key, decoding: ElementDecoding())
+  /// Creates a source of the elements of an array. A file of a group may contain one value instead. The path need not be
+  /// UTF-8.
+  package convenience init(path: ByteString, key: String?, group: ReadGroup? = nil) {
+    self.init(
+      path: path, key: key, allowsSingleValue: group != nil, decoding: ElementDecoding(),
+      group: group)
   }
 }
 

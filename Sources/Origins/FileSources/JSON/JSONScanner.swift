@@ -55,25 +55,11 @@ struct JSONScanner {
       let output = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity + maximumDepth)
       defer { output.deallocate() }
       var scanner = JSONScanner(
-        input: bytes.baseAddress ?? UnsafePointer(output), count: bytes.count, output: output,
-        capacity: capacity, maximumDepth: maximumDepth, position: start)
+        input: bytes.baseAddress ?? UnsafePointer(output), end: bytes.count, count: bytes.count,
+        output: output, capacity: capacity, closings: output + capacity, maximumDepth: maximumDepth,
+        position: start, copied: start)
       return try body(&scanner)
     }
-  }
-
-  private init(
-    input: UnsafePointer<UInt8>, count: Int, output: UnsafeMutablePointer<UInt8>, capacity: Int,
-    maximumDepth: Int, position: Int
-  ) {
-    self.input = input
-    self.count = count
-    end = count
-    self.output = output
-    self.capacity = capacity
-    closings = output + capacity
-    self.maximumDepth = maximumDepth
-    self.position = position
-    copied = position
   }
 
   // MARK: - Reading

@@ -176,23 +176,14 @@ extension JSONLinesDataSource where Element == JSONElement {
     self.init(path: ByteString(path), key: key, isStrict: isStrict, rotation: rotation)
   }
 
-  /// Returns a live list of the elements of all files whose paths match a pattern.
-  package static func files(
-    matching pattern: PathPattern, shownAs shownPattern: String, key: String?, isStrict: Bool
-  ) -> LiveCollection<JSONElement> {
-    MatchingFiles.elements(of: pattern, shownAs: shownPattern) {
-      JSONLinesDataSource(
-        path: $0, key: key, isStrict: isStrict, decoding: ElementDecoding(each: { $0 }), group: $1)
-    }
-  }
-
   /// Creates a source of the JSON elements themselves. The path need not be UTF-8.
   package convenience init(
-    path: ByteString, key: String?, isStrict: Bool, rotation: Rotation = .replace
+    path: ByteString, key: String?, isStrict: Bool, rotation: Rotation = .replace,
+    group: ReadGroup? = nil
   ) {
     self.init(
       path: path, key: key, isStrict: isStrict, rotation: rotation,
-      decoding: ElementDecoding(each: { $0 }))
+      decoding: ElementDecoding(each: { $0 }), group: group)
   }
 }
 

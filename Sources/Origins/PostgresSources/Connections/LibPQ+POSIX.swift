@@ -131,9 +131,7 @@ extension LibPQ {
   ///
   /// That sends a signal to the thread, which would end the process. libpq prevents it everywhere but in `PQcancel`.
   static func withoutPipeSignal(_ body: () -> Void) {
-    var (signals, old, pending) = (sigset_t(), sigset_t(), sigset_t())
-    sigemptyset(&signals)
-    sigaddset(&signals, SIGPIPE)
+    var (signals, old, pending) = (signalSet(SIGPIPE), sigset_t(), sigset_t())
     pthread_sigmask(SIG_BLOCK, &signals, &old)
     body()
     var signal: Int32 = 0

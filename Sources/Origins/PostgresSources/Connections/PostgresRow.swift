@@ -146,15 +146,9 @@ extension RowBatch<PostgresCell> {
 
 /// The row that a connection has received, valid until the connection receives the next one.
 struct ReceivedRow {
-  private let library: LibPQ
-  private let result: LibPQ.Result
-  private let row: Int32
-
-  init(_ library: LibPQ, _ result: LibPQ.Result, row: Int32) {
-    self.library = library
-    self.result = result
-    self.row = row
-  }
+  let library: LibPQ
+  let result: LibPQ.Result
+  let row: Int32
 
   /// Returns the text of a value, or `nil` for NULL.
   func text(at position: Int) -> UnsafeRawBufferPointer? {

@@ -1,4 +1,5 @@
 import SQLSources
+import SwappablePrimitives
 
 /// The queries and transactions of this module itself.
 extension PostgresSession {

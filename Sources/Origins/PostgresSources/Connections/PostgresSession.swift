@@ -23,11 +23,7 @@ final class PostgresSession: @unchecked Sendable {
 
   /// The cancellation of one operation, which may come before the operation begins.
   private final class Cancellation: Sendable {
-    private let state = Locked(false)
-
-    var isRequested: Bool { state.withLock { $0 } }
-
-    func request() { state.withLock { $0 = true } }
+    let isRequested = Locked(false)
   }
 
   private let library: LibPQ
@@ -304,7 +300,7 @@ final class PostgresSession: @unchecked Sendable {
         }
       }
     } onCancel: {
-      cancellation.request()
+      cancellation.isRequested.withLock { $0 = true }
       cancelOperation(cancellation)
     }
     try result.get()
@@ -314,7 +310,7 @@ final class PostgresSession: @unchecked Sendable {
     _ operation: Operation, limit: Duration?, _ start: @escaping @Sendable (PostgresSession) -> Void
   ) {
     if let loss { return operation.continuation.resume(returning: .failure(loss)) }
-    if operation.cancellation.isRequested {
+    if operation.cancellation.isRequested.withLock({ $0 }) {
       return operation.continuation.resume(returning: .failure(.canceledBeforeStart))
     }
     precondition(self.operation == nil, "one operation at a time runs on a connection")
@@ -338,7 +334,7 @@ final class PostgresSession: @unchecked Sendable {
     }
     start(self)
     // The task may have been canceled before the operation began.
-    if cancellation.isRequested { cancelOperation(cancellation) }
+    if cancellation.isRequested.withLock({ $0 }) { cancelOperation(cancellation) }
   }
 
   private func flush() {
@@ -588,12 +584,5 @@ final class PostgresSession: @unchecked Sendable {
     await withCheckedContinuation { continuation in
       queue.async { [self] in continuation.resume(returning: body(self)) }
     }
-  }
-}
-
-extension Duration {
-  var milliseconds: Int64 {
-    let (seconds, attoseconds) = components
-    return seconds * 1000 + attoseconds / 1_000_000_000_000_000
   }
 }

@@ -145,7 +145,7 @@ extension PostgresValue: CustomStringConvertible {
     case .integer(let value): "\(value)"
     case .double(let value): PostgresValue.text(of: value)
     case .text(let value), .other(let value, _): PostgresText.literal(value)
-    case .bytes(let value): "'\(PostgresValue.hexadecimal(value))'"
+    case .bytes: "'\(parameterText ?? "")'"
     case .array: PostgresText.literal(parameterText ?? "")
     }
   }
@@ -231,16 +231,6 @@ extension PostgresValue {
     return bytes
   }
 
-  fileprivate static func hexadecimal(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    var text = Array("\\x".utf8)
-    for byte in bytes {
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
-    }
-    return String(decoding: text, as: UTF8.self)
-  }
-
   private static func text(of number: Double) -> String {
     if number.isNaN { return "NaN" }
     if number.isInfinite { return number < 0 ? "-Infinity" : "Infinity" }
@@ -255,7 +245,7 @@ extension PostgresValue {
     case .integer(let value): "\(value)"
     case .double(let value): PostgresValue.text(of: value)
     case .text(let value), .other(let value, _): value
-    case .bytes(let value): PostgresValue.hexadecimal(value)
+    case .bytes(let value): "\\x" + value.map(\.hexadecimal).joined()
     case .array(let values):
       "{" + values.map(\.elementText).joined(separator: ",") + "}"
     }

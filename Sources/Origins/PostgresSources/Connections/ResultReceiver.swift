@@ -45,7 +45,7 @@ final class RowReceiver: ResultReceiver, @unchecked Sendable {
     let columns = rows?.columns ?? Self.columns(library, result)
     var rows = rows.take() ?? RowBatches<PostgresRow>(columns: columns)
     for row in 0..<library.rowCount(result) {
-      rows.append(ReceivedRow(library, result, row: row))
+      rows.append(ReceivedRow(library: library, result: result, row: row))
     }
     self.rows = rows
     return rows.byteCount > byteLimit ? .tooLarge(byteLimit) : nil

@@ -25,7 +25,7 @@ final class RefetchReceiver<Element: Differentiable & Sendable>: ResultReceiver,
     guard var rows = rows.take() else { return nil }
     let columns = rows.newRows.columns
     for number in 0..<library.rowCount(result) {
-      let row = ReceivedRow(library, result, row: number)
+      let row = ReceivedRow(library: library, result: result, row: number)
       if rows.add(row.fingerprint(emptyHasher, columns: columns)) { rows.newRows.append(row) }
     }
     self.rows = rows
@@ -78,7 +78,7 @@ final class IncrementalReceiver<Element: Differentiable & Sendable>: ResultRecei
     }
     guard var change = change.take() else { return nil }
     for number in 0..<library.rowCount(result) {
-      let error = receive(ReceivedRow(library, result, row: number), &change)
+      let error = receive(ReceivedRow(library: library, result: result, row: number), &change)
       if let error { return error }
     }
     let byteCount = change.values.byteCount + known.index.arena.bytes.count

@@ -68,25 +68,6 @@ struct FieldMatrix: Sendable {
 
   static let identity = FieldMatrix(a: .one, b: .zero, c: .zero, d: .one)
 
-  private init(a: FieldNumber, b: FieldNumber, c: FieldNumber, d: FieldNumber) {
-    (self.a, self.b, self.c, self.d) = (a, b, c, d)
-  }
-
-  /// Creates the matrix of an element.
-  init(of bytes: [UInt8]) {
-    self = BLAKE2b.withDigest(of: bytes) { words in
-      FieldMatrix(
-        upper: FieldNumber(words[0], words[1], words[2], words[3]),
-        lower: FieldNumber(words[4], words[5], words[6], words[7]))
-    }
-  }
-
-  /// Creates the product of an upper matrix, with the rows (1, `upper`) and (0, 1), and a lower matrix, with the rows
-  /// (1, 0) and (`lower`, 1). Different numbers give different products.
-  private init(upper: FieldNumber, lower: FieldNumber) {
-    self.init(a: .one + upper * lower, b: upper, c: lower, d: .one)
-  }
-
   static func * (one: FieldMatrix, other: FieldMatrix) -> FieldMatrix {
     FieldMatrix(
       a: .sumOfProducts(one.a, other.a, one.b, other.c),
@@ -97,6 +78,18 @@ struct FieldMatrix: Sendable {
 
   /// The canonical digits of all four numbers.
   var canonical: [UInt64] { a.canonical + b.canonical + c.canonical + d.canonical }
+}
+
+extension FieldMatrix {
+  /// Creates the matrix of an element: the product of an upper matrix, with the rows (1, `upper`) and (0, 1), and a
+  /// lower matrix, with the rows (1, 0) and (`lower`, 1). Different numbers give different products.
+  init(of bytes: [UInt8]) {
+    self = BLAKE2b.withDigest(of: bytes) { words in
+      let upper = FieldNumber(words[0], words[1], words[2], words[3])
+      let lower = FieldNumber(words[4], words[5], words[6], words[7])
+      return FieldMatrix(a: .one + upper * lower, b: upper, c: lower, d: .one)
+    }
+  }
 }
 
 /// Returns bytes as lower-case letters and digits of five bits each.

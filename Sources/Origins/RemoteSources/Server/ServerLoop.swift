@@ -73,7 +73,8 @@ final class ServerLoop: @unchecked Sendable {
     }
     var wait = Duration.zero
     while !isStopped.load(ordering: .sequentiallyConsistent) {
-      let milliseconds = Int32(clamping: wait.milliseconds)
+      // Rounded up.
+      let milliseconds = Int32(clamping: max(0, (wait + .nanoseconds(999_999)).milliseconds))
       let found = requests.withUnsafeMutableBufferPointer {
         poll($0.baseAddress, nfds_t($0.count), milliseconds)
       }
@@ -437,14 +438,5 @@ final class ServerConnection {
   /// The events to wait for.
   var events: Int16 {
     Int16((isInputOpen ? POLLIN : 0) | (pending == nil ? 0 : POLLOUT))
-  }
-}
-
-extension Duration {
-  /// The duration in milliseconds, rounded up.
-  fileprivate var milliseconds: Int64 {
-    let (seconds, attoseconds) = components
-    return min(max(0, seconds), 1 << 31) * 1000 + (max(0, attoseconds) + 999_999_999_999_999)
-      / 1_000_000_000_000_000
   }
 }

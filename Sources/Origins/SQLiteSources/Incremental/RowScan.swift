@@ -7,12 +7,8 @@ typealias RowChange = ResultChange<SQLiteRow>
 /// Reads the change of rows, in a transaction.
 struct RowScan {
   let plan: IncrementalPlan
-  private let query: SQLiteQuery
+  let query: SQLiteQuery
   private let emptyHasher = RowHasher()
-
-  init(_ query: SQLiteQuery, _ plan: IncrementalPlan) {
-    (self.query, self.plan) = (query, plan)
-  }
 
   /// Reads the whole result and compares it with the known rows.
   ///

@@ -12,14 +12,10 @@ final class ChangeMonitor: Sendable {
   /// A closure that receives the changes that the client has not read, on any thread.
   typealias Client = @Sendable (DatabaseChange.Extent) -> Void
 
-  private struct Writer: Sendable {
-    weak let connection: SQLiteConnection?
-  }
-
   private struct State: Sendable {
     var lastClient = 0
     var clients: [Int: Client] = [:]
-    var writer: Writer?
+    weak var writer: SQLiteConnection?
     var intervals: CheckIntervals
     var watch: DatabaseWatch.Running?
     var lastCheck: DatabaseReader.Check?
@@ -108,19 +104,19 @@ final class ChangeMonitor: Sendable {
   let immutableRemark: SourceStatus.Diagnostic?
 
   /// The connection of this process that has committed last, or that is expected to commit.
-  var writer: SQLiteConnection? { state.withLock { $0.writer }?.connection }
+  var writer: SQLiteConnection? { state.withLock { $0.writer } }
 
   /// Expects commits from a connection, unless another writer is known.
   func expect(_ connection: SQLiteConnection) {
     guard !connection.access.isReadOnly, writer == nil else { return }
-    state.withLock { $0.writer = Writer(connection: connection) }
+    state.withLock { $0.writer = connection }
   }
 
   /// Notifies the clients immediately that a connection of this process has committed.
   func noteCommit(by connection: SQLiteConnection) {
     let now = clock.now
     let clients = state.withLock { state in
-      state.writer = Writer(connection: connection)
+      state.writer = connection
       state.lastCommit = now
       return Array(state.clients.values)
     }

@@ -256,7 +256,7 @@ final class SQLiteLiveQuery<Element: Differentiable & Sendable>: @unchecked Send
     switch (plan, try IncrementalPlan.make(for: query, on: database)) {
     case (.success(let scan), .success(let new)) where scan.plan == new: break
     case (_, .success(let new)):
-      plan = .success(RowScan(query, new))
+      plan = .success(RowScan(plan: new, query: query))
       (incremental, refetch) = (IncrementalResult(isByIdentity: new.keys.isEmpty), FullRefetch())
     case (.failure, .failure(let reason)): plan = .failure(reason)
     case (_, .failure(let reason)):

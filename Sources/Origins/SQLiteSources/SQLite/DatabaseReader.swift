@@ -268,10 +268,8 @@ extension SQLiteDatabase {
     // Unretained: the handler is removed before this method returns.
     sqlite3_progress_handler(
       handle, SQLiteDatabase.stepsBetweenLooks,
-      { context in
-        guard let context else { return 0 }
-        return Unmanaged<QueryCancellation>.fromOpaque(context).takeUnretainedValue().isDue ? 1 : 0
-      }, Unmanaged.passUnretained(cancellation).toOpaque())
+      { $0.object(QueryCancellation.self)?.isDue == true ? 1 : 0 },
+      Unmanaged.passUnretained(cancellation).toOpaque())
     defer { sqlite3_progress_handler(handle, 0, nil, nil) }
     do throws(SQLiteError) {
       return try body()

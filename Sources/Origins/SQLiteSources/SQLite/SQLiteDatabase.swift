@@ -84,11 +84,8 @@ final class SQLiteDatabase {
       identity = nil
     }
     handles = file.map { OpenHandles.at($0) }
-    let (seconds, attoseconds) = busyTimeout.components
     // SQLite stores the timeout in 32 bits.
-    busyMilliseconds = Int32(
-      clamping: min(max(0, seconds), Int64(Int32.max)) * 1000
-        + attoseconds / 1_000_000_000_000_000)
+    busyMilliseconds = Int32(clamping: max(0, busyTimeout.milliseconds))
     sqlite3_busy_timeout(opened, busyMilliseconds)
     // Unretained: the hooks end with the handle, and this object closes the handle before it is
     // released.
@@ -96,20 +93,12 @@ final class SQLiteDatabase {
     sqlite3_commit_hook(
       opened,
       { context in
-        if let context {
-          let commits = Unmanaged<Commits>.fromOpaque(context).takeUnretainedValue()
-          commits.isPending = true
-          commits.count += 1
-        }
+        let commits = context.object(Commits.self)
+        commits?.isPending = true
+        commits?.count += 1
         return 0
       }, context)
-    sqlite3_rollback_hook(
-      opened,
-      { context in
-        if let context {
-          Unmanaged<Commits>.fromOpaque(context).takeUnretainedValue().isPending = false
-        }
-      }, context)
+    sqlite3_rollback_hook(opened, { $0.object(Commits.self)?.isPending = false }, context)
     guard let handles else { return }
     if access == .readOnly { try checkLogFiles(of: handles.file) }
     handles.add(self, gate: gate, isReader: !isTrusted)
@@ -461,5 +450,12 @@ extension SQLiteDatabase {
       }
     }
     return nil
+  }
+}
+
+extension UnsafeMutableRawPointer? {
+  /// Returns the object in the context of a C callback, without retaining the context.
+  func object<Object: AnyObject>(_: Object.Type) -> Object? {
+    map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
   }
 }

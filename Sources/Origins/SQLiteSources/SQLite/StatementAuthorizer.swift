@@ -58,9 +58,8 @@ final class StatementAuthorizer {
     sqlite3_set_authorizer(
       handle,
       { context, action, first, second, database, _ in
-        guard let context else { return SQLITE_DENY }
-        return Unmanaged<StatementAuthorizer>.fromOpaque(context).takeUnretainedValue()
-          .decide(action, first, second, database)
+        context.object(StatementAuthorizer.self)?.decide(action, first, second, database)
+          ?? SQLITE_DENY
       }, context)
   }
 

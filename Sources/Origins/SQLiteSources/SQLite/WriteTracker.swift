@@ -32,19 +32,16 @@ final class WriteTracker {
       _ = set(
         handle,
         { context, _, operation, database, table, old, new in
-          guard let context else { return }
-          Unmanaged<WriteTracker>.fromOpaque(context).takeUnretainedValue()
-            .note(
-              database: database, table: table, old: operation == SQLITE_INSERT ? new : old,
-              new: operation == SQLITE_DELETE ? old : new)
+          context.object(WriteTracker.self)?.note(
+            database: database, table: table, old: operation == SQLITE_INSERT ? new : old,
+            new: operation == SQLITE_DELETE ? old : new)
         }, context)
     case .updateHook:
       sqlite3_update_hook(
         handle,
         { context, _, database, table, rowid in
-          guard let context else { return }
-          Unmanaged<WriteTracker>.fromOpaque(context).takeUnretainedValue()
-            .note(database: database, table: table, old: rowid, new: rowid)
+          context.object(WriteTracker.self)?.note(
+            database: database, table: table, old: rowid, new: rowid)
         }, context)
     }
   }

@@ -63,7 +63,7 @@ struct RowTable<Element: Codable & Differentiable & Sendable> {
         let mark = (try? row.value(at: 2, as: Int64.self)).flatMap(StoredElement.Mark.init),
         let text: String = try? row.value(at: 3)
       else {
-        throw SessionTables(connection).damaged("table \(table)")
+        throw SessionTables(connection: connection).damaged("table \(table)")
       }
       rows.append(
         StoredElement(

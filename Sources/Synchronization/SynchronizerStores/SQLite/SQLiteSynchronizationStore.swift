@@ -79,7 +79,8 @@ public final class SQLiteSynchronizationStore<
       _ = expectation.exchange(nil)
       return try failing {
         let session = try connection.transaction(.deferred) {
-          try SessionTables(connection).load(name, as: StoredSession<Element, Version>.self)
+          try SessionTables(connection: connection).load(
+            name, as: StoredSession<Element, Version>.self)
         }
         _ = expectation.exchange(Expectation(saves: [session?.save], session: session))
         return session?.state
@@ -103,7 +104,7 @@ public final class SQLiteSynchronizationStore<
     var mayHaveSaved = false
     do {
       let session = try connection.transaction {
-        let tables = SessionTables(connection)
+        let tables = SessionTables(connection: connection)
         try tables.create()
         let found = try tables.save(of: name)
         try check(found, before)

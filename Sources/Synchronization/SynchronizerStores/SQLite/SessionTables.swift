@@ -13,10 +13,6 @@ struct SessionTables {
 
   let connection: SQLiteConnection
 
-  init(_ connection: SQLiteConnection) {
-    self.connection = connection
-  }
-
   /// Creates the tables if they do not exist.
   func create() throws {
     if try exist() { return }

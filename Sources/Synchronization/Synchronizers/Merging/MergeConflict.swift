@@ -113,9 +113,9 @@ struct KnownResolutions<Element: Differentiable & Sendable> {
     guard !conflicts.isEmpty, let identity = Self.identity(of: conflict) else { return nil }
     return conflicts[identity]?.first { known in
       known.conflict.kind == conflict.kind
-        && areSame(known.conflict.base, conflict.base)
-        && areSame(known.conflict.mine, conflict.mine)
-        && areSame(known.conflict.theirs, conflict.theirs)
+        && known.conflict.base.isSame(as: conflict.base)
+        && known.conflict.mine.isSame(as: conflict.mine)
+        && known.conflict.theirs.isSame(as: conflict.theirs)
     }?.resolution
   }
 
@@ -123,14 +123,6 @@ struct KnownResolutions<Element: Differentiable & Sendable> {
     of conflict: MergeConflict<Element>
   ) -> Element.DifferenceIdentifier? {
     (conflict.mine ?? conflict.theirs)?.differenceIdentifier
-  }
-
-  private func areSame(_ one: Element?, _ other: Element?) -> Bool {
-    switch (one, other) {
-    case (nil, nil): true
-    case (let one?, let other?): one.isSame(as: other)
-    default: false
-    }
   }
 }
 

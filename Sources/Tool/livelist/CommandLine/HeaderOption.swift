@@ -39,34 +39,26 @@ enum HeaderOption {
         "\(origin) has no colon; use NAME:VALUE\(origin == "--header" ? " or @FILE" : ""), "
           + "for example 'Authorization: Bearer KEY'")
     }
-    let name = trimmed(parts.before)
+    let name = parts.before.description.trimmingCharacters(in: space)
     guard !name.isEmpty, name.utf8.allSatisfy(isTokenByte) else {
       throw .usage(
         "\(origin) has no valid name before the colon; use letters, digits and hyphens, "
           + "for example 'Authorization: Bearer KEY'")
     }
-    let value = trimmed(parts.after)
+    let value = parts.after.description.trimmingCharacters(in: space)
     guard !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
       throw .usage("\(origin) has a control character in the value of \(name); remove it")
     }
     headers = headers.replacing(with: [name: value])
   }
 
-  /// Returns a text without the spaces and tabs at both ends.
-  private static func trimmed(_ text: ByteString) -> String {
-    func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-    var bytes = text.bytes.drop(while: isSpace)
-    while let last = bytes.last, isSpace(last) { bytes.removeLast() }
-    return ByteString(bytes: bytes).description
-  }
+  /// The characters that are not part of a name or a value at their ends.
+  private static let space = CharacterSet(charactersIn: " \t")
 
   /// Returns a Boolean value that indicates whether a name may contain a byte: a `tchar` of RFC 9110, section 5.6.2.
   private static func isTokenByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "a")...UInt8(ascii: "z"):
-      true
-    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-    }
+    let character = Character(UnicodeScalar(byte))
+    return character.isASCII && (character.isLetter || character.isNumber)
+      || "!#$%&'*+-.^_`|~".utf8.contains(byte)
   }
 }

@@ -47,7 +47,7 @@ struct Apply: Command {
   private func oldElements() async throws(LivelistError) -> [JSONElement]? {
     guard let old else { return nil }
     let source = try old.open(options)
-    let contents = try await source.completeSnapshot()
+    let contents = try await source.loadedSnapshot(isComplete: true)
     source.reportFailure()
     return Array(contents)
   }

@@ -40,12 +40,8 @@ struct Diff: Command {
     newSource.start()
     let isStrict = options.sources.hasStrictLines
     let wait = options.sources.wait
-    let before =
-      try await isStrict
-      ? oldSource.completeSnapshot(waiting: wait) : oldSource.loadedSnapshot(waiting: wait)
-    let after =
-      try await isStrict
-      ? newSource.completeSnapshot(waiting: wait) : newSource.loadedSnapshot(waiting: wait)
+    let before = try await oldSource.loadedSnapshot(waiting: wait, isComplete: isStrict)
+    let after = try await newSource.loadedSnapshot(waiting: wait, isComplete: isStrict)
     try checkSkippedLines((old, wholeOld), (new, wholeNew))
     let contents = [wholeOld.snapshot, wholeNew.snapshot]
     do throws(LivelistError) {
@@ -58,8 +54,11 @@ struct Diff: Command {
     warnOfDuplicates((old, oldSource, before), (new, newSource, after))
     let changeset = Changeset(from: before, to: after)
     if changeset.isEmpty { return false }
-    hint(before, after)
     if options.isQuiet { return true }
+    // A member could identify the elements.
+    if options.sources.key == nil, !(old.hasOwnKey && new.hasOwnKey) {
+      KeyWarnings.reportCandidate(in: before, after)
+    }
     if options.printsCounts {
       output.line { $0.append(changeset.summary + "\n") }
     } else if options.format == .text {
@@ -102,11 +101,5 @@ struct Diff: Command {
       let isUnique = options.selection.fields == nil && specification.hasUniqueKeys(source)
       warnings.check(snapshot, isUnique: isUnique)
     }
-  }
-
-  /// Reports that there is a member that could identify the elements.
-  private func hint(_ before: Snapshot<JSONElement>, _ after: Snapshot<JSONElement>) {
-    if options.isQuiet || options.sources.key != nil || old.hasOwnKey && new.hasOwnKey { return }
-    KeyWarnings.reportCandidate(in: before, after)
   }
 }

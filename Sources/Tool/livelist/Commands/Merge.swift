@@ -28,7 +28,7 @@ struct Merge: Command {
     for source in opened { source.start() }
     var lists: [Snapshot<JSONElement>] = []
     for source in opened {
-      lists.append(try await source.completeSnapshot())
+      lists.append(try await source.loadedSnapshot(isComplete: true))
       source.reportFailure()
     }
     var warnings = KeyWarnings()

@@ -136,24 +136,19 @@ extension SourceSpecification.Format {
   ) -> any DataSource<JSONElement> {
     // A query of a server, which may contain a password, may be taken for a pattern.
     let shown = SourceSpecification.redacted(pattern.text.description)
-    return switch self {
-    case .json:
-      JSONFileDataSource<JSONElement>.files(matching: pattern, shownAs: shown, key: options.key)
-    case .jsonLines:
-      JSONLinesDataSource<JSONElement>.files(
-        matching: pattern, shownAs: shown, key: options.key, isStrict: options.hasStrictLines)
-    }
+    return MatchingFiles.elements(of: pattern, shownAs: shown) { open($0, options, in: $1) }
   }
 
   fileprivate func open(
-    _ path: ByteString, _ options: SourceOptions
+    _ path: ByteString, _ options: SourceOptions, in group: ReadGroup? = nil
   ) -> any DataSource<JSONElement> {
     switch self {
     case .json:
-      JSONFileDataSource<JSONElement>(path: path, key: options.key)
+      JSONFileDataSource<JSONElement>(path: path, key: options.key, group: group)
     case .jsonLines:
       JSONLinesDataSource<JSONElement>(
-        path: path, key: options.key, isStrict: options.hasStrictLines, rotation: options.rotation)
+        path: path, key: options.key, isStrict: options.hasStrictLines,
+        rotation: group == nil ? options.rotation : .replace, group: group)
     }
   }
 }
@@ -178,9 +173,11 @@ extension DataSource<JSONElement> {
   ///
   /// A source that fails later keeps its contents. A served list may have failed long before, and is loaded nevertheless.
   ///
-  /// - Parameter wait: The time for which a file, a server or an address that is not there is waited for.
+  /// - Parameters:
+  ///   - wait: The time for which a file, a server or an address that is not there is waited for.
+  ///   - mustBeComplete: A Boolean value that indicates whether an incomplete last line is an error.
   func loadedSnapshot(
-    waiting wait: Duration? = nil
+    waiting wait: Duration? = nil, isComplete mustBeComplete: Bool = false
   ) async throws(LivelistError) -> Snapshot<JSONElement> {
     let end = wait.map { ContinuousClock.now.advanced(by: $0) }
     let timer = Task {
@@ -205,24 +202,17 @@ extension DataSource<JSONElement> {
       if let error = failed.first(where: { $0.hasLoaded == false })?.status?.error {
         throw LivelistError(cannotLoad: error)
       }
-      if state.hasLoaded { return state.snapshot }
+      if state.hasLoaded {
+        let remark = status.diagnostics.first { $0.code == "incomplete-line" }
+        if mustBeComplete, let remark { throw .input(remark.message) }
+        return state.snapshot
+      }
       // Parts that have failed only after they were loaded are used. Wait for the other parts.
       if !failed.contains(where: { $0.hasLoaded == true }), let error = state.status.error {
         throw LivelistError(cannotLoad: error)
       }
     }
     throw LivelistError(cannotLoad: CancellationError())
-  }
-
-  /// Waits until the source is loaded, and returns its contents. Throws an error if its last line is incomplete.
-  func completeSnapshot(
-    waiting wait: Duration? = nil
-  ) async throws(LivelistError) -> Snapshot<JSONElement> {
-    let contents = try await loadedSnapshot(waiting: wait)
-    guard let remark = status.diagnostics.first(where: { $0.code == "incomplete-line" }) else {
-      return contents
-    }
-    throw .input(remark.message)
   }
 
   /// Reports that the source has failed since it was loaded. A command that reads only once has no status line for it.

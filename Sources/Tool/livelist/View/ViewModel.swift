@@ -162,19 +162,15 @@ struct ViewModel {
     }
   }
 
+  private static let commands: [TerminalKey: ViewPager.Command] = [
+    .character("k"): .up, .character("j"): .down, .control("b"): .pageUp, .control("u"): .pageUp,
+    .control("f"): .pageDown, .control("d"): .pageDown, .character(" "): .pageDown,
+    .character("g"): .home, .character("G"): .end, .character("h"): .left, .character("l"): .right,
+  ]
+
   /// Returns the command of a key that moves in a list or in a text.
   private static func command(_ key: TerminalKey) -> ViewPager.Command? {
-    switch key {
-    case .character("k"): .up
-    case .character("j"): .down
-    case .control("b"), .control("u"): .pageUp
-    case .control("f"), .control("d"), .character(" "): .pageDown
-    case .character("g"): .home
-    case .character("G"): .end
-    case .character("h"): .left
-    case .character("l"): .right
-    default: ViewPager.Command(key)
-    }
+    commands[key] ?? ViewPager.Command(key)
   }
 
   private mutating func pressInDetail(_ key: TerminalKey) -> Action? {

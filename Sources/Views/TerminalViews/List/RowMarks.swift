@@ -1,22 +1,16 @@
 import Diffing
 
 /// A recent change of a row in a terminal list.
-package enum RowMark: Sendable, Hashable {
+package enum RowMark: String, Sendable, Hashable {
   /// The row was inserted.
-  case inserted
+  case inserted = "+"
   /// The content of the row changed.
-  case updated
+  case updated = "~"
   /// The row moved within the list.
-  case moved
+  case moved = "^"
 
   /// The sign before the row, which is visible without colors, too.
-  package var sign: String {
-    switch self {
-    case .inserted: "+"
-    case .updated: "~"
-    case .moved: "^"
-    }
-  }
+  package var sign: String { rawValue }
 
   package var color: TerminalColor {
     switch self {

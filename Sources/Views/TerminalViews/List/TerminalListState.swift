@@ -44,17 +44,12 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
     ///
     /// The keys are the arrows, Page Up, Page Down, Home and End.
     public init?(_ key: TerminalKey) {
-      switch key {
-      case .up: self = .up
-      case .down: self = .down
-      case .pageUp: self = .pageUp
-      case .pageDown: self = .pageDown
-      case .home: self = .home
-      case .end: self = .end
-      case .left: self = .left
-      case .right: self = .right
-      default: return nil
-      }
+      let commands: [TerminalKey: Self] = [
+        .up: .up, .down: .down, .pageUp: .pageUp, .pageDown: .pageDown, .home: .home, .end: .end,
+        .left: .left, .right: .right,
+      ]
+      guard let command = commands[key] else { return nil }
+      self = command
     }
   }
 

@@ -58,7 +58,7 @@ final class TerminalFile: Sendable {
     var rest = bytes
     while !rest.isEmpty {
       var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-      let ready = poll(&request, 1, limit.milliseconds)
+      let ready = poll(&request, 1, Int32(clamping: limit.milliseconds))
       if ready == 0 { return rest }
       if ready < 0, errno != EINTR { throw TerminalError("write to the terminal") }
       let count = rest.prefix(maximumCount).withUnsafeBytes {
@@ -123,7 +123,7 @@ final class TerminalFile: Sendable {
         pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
         pollfd(fd: wakePipe.readEnd, events: Int16(POLLIN), revents: 0),
       ]
-      let ready = poll(&requests, 2, timeout?.milliseconds ?? -1)
+      let ready = poll(&requests, 2, timeout.map { Int32(clamping: $0.milliseconds) } ?? -1)
       if ready < 0 {
         if errno == EINTR { continue }
         return .end
@@ -135,12 +135,6 @@ final class TerminalFile: Sendable {
       if count > 0 { return .bytes(Array(bytes[..<count])) }
       if count == 0 || errno != EINTR && errno != EAGAIN { return .end }
     }
-  }
-}
-
-extension Duration {
-  fileprivate var milliseconds: Int32 {
-    Int32(clamping: components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
   }
 }
 
@@ -186,9 +180,7 @@ func withDefaultSignal<Result>(_ number: Int32, _ body: () -> Result) -> Result 
 
 /// Performs work while this thread does not block a signal.
 package func withUnblockedSignal<Result>(_ number: Int32, _ body: () -> Result) -> Result {
-  var (signals, mask) = (sigset_t(), sigset_t())
-  sigemptyset(&signals)
-  sigaddset(&signals, number)
+  var (signals, mask) = (signalSet(number), sigset_t())
   pthread_sigmask(SIG_UNBLOCK, &signals, &mask)
   defer { pthread_sigmask(SIG_SETMASK, &mask, nil) }
   return body()

@@ -76,12 +76,7 @@ private struct AsyncValue<Input: Differentiable & Sendable, Output: Differentiab
   }
 
   func isContentEqual(to source: AsyncValue) -> Bool {
-    guard isResult == source.isResult else { return false }
-    return switch (value, source.value) {
-    case (nil, nil): true
-    case (let one?, let other?): one.isSame(as: other)
-    default: false
-    }
+    isResult == source.isResult && value.isSame(as: source.value)
   }
 }
 
