@@ -85,7 +85,6 @@ public var O_NONBLOCK: Int32 { stub() }
 public var O_CLOEXEC: Int32 { stub() }
 public var O_NOCTTY: Int32 { stub() }
 public var O_DIRECTORY: Int32 { stub() }
-public var AT_FDCWD: Int32 { stub() }
 
 public func openat(_ folder: Int32, _ path: UnsafePointer<CChar>!, _ flags: Int32) -> Int32 {
   stub()
@@ -112,8 +111,6 @@ public func poll(
 
 public var POLLIN: Int32 { stub() }
 public var POLLOUT: Int32 { stub() }
-
-public func opendir(_ path: UnsafePointer<CChar>!) -> UnsafeMutablePointer<DIR>! { stub() }
 
 public func readdir(_ directory: UnsafeMutablePointer<DIR>!) -> UnsafeMutablePointer<dirent>! {
   stub()
