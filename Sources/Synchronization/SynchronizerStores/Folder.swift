@@ -234,11 +234,7 @@ final class Folder: Sendable {
 
   private func sync(_ file: Int32, _ name: String) throws(StoreError) {
     try willPerform(.sync(name: name), "write", name)
-    #if canImport(Darwin)
-      // There, `fsync` leaves the bytes in the memory of the disk. Not every file system has the other operation.
-      if fcntl(file, F_FULLFSYNC) == 0 { return }
-    #endif
-    guard fsync(file) == 0 else { throw StoreError(errno, cannot: "write", path(of: name)) }
+    guard writeToDisk(file) == 0 else { throw StoreError(errno, cannot: "write", path(of: name)) }
   }
 
   private func willPerform(

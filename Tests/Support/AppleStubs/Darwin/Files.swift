@@ -75,6 +75,10 @@ public func pipe(_ ends: UnsafeMutablePointer<Int32>!) -> Int32 { stub() }
 @discardableResult
 public func fcntl(_ descriptor: Int32, _ command: Int32, _ value: Int32) -> Int32 { stub() }
 
+@discardableResult
+public func fsync(_ descriptor: Int32) -> Int32 { stub() }
+
+public var F_FULLFSYNC: Int32 { stub() }
 public var F_SETFD: Int32 { stub() }
 public var F_DUPFD_CLOEXEC: Int32 { stub() }
 public var F_SETFL: Int32 { stub() }
