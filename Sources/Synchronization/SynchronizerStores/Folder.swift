@@ -85,7 +85,7 @@ final class Folder: Sendable {
       guard creating else { return nil }
       try willPerform(.create(name: name), "create the folder", name)
       guard mkdirat(descriptor, name, 0o777) == 0 || errno == EEXIST else {
-        throw StoreError(errno, cannot: "create the folder", path(of: name))
+        throw StoreError(Self.nameError, cannot: "create the folder", path(of: name))
       }
     }
     return nil
@@ -179,6 +179,9 @@ final class Folder: Sendable {
     try sync(file, name)
   }
 
+  /// The error of an operation with a new name. Some file systems report a character that they do not take as `EINVAL`.
+  private static var nameError: Int32 { errno == EINVAL ? EILSEQ : errno }
+
   /// Renames a file, and replaces the file that has the other name.
   ///
   /// - Parameter folder: The folder of the other name, or `nil` for this one.
@@ -186,7 +189,7 @@ final class Folder: Sendable {
     let folder = folder ?? self
     try folder.willPerform(.rename(name: name, to: other), "rename \(name) to", other)
     guard renameat(descriptor, name, folder.descriptor, other) == 0 else {
-      throw StoreError(errno, cannot: "rename \(name) to", folder.path(of: other))
+      throw StoreError(Self.nameError, cannot: "rename \(name) to", folder.path(of: other))
     }
   }
 
@@ -212,7 +215,7 @@ final class Folder: Sendable {
       throw StoreError(number, cannot: "write the folder", path)
     }
     // Some file systems do not support this operation and do not need it.
-    guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else {
+    guard writeToDisk(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else {
       throw StoreError(errno, cannot: "write the folder", path)
     }
   }

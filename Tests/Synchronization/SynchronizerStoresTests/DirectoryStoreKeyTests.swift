@@ -131,6 +131,30 @@ import Testing
       })
   }
 
+  @Test func `a long name in a new folder refuses nothing else`() async throws {
+    let long = String(repeating: "l", count: 300)
+    let pages = ["dir/\(long)/x", "dir/\(long)", "dir/ok", "b"].map { Page(id: ExactString($0)) }
+    for _ in 1...2 {
+      let store = try PageStore.make(path)
+      for page in pages {
+        let error = await storeError {
+          try await store.store(PageRemote.content(page), of: page)
+        }
+        #expect((error?.code == .invalidName) == page.id.string.contains(long))
+      }
+      try await store.finish(pages)
+      #expect(try await store.keys() == ["dir/ok", "b"])
+    }
+  }
+
+  @Test func `equal texts with other bytes are refused one by one`() async throws {
+    let pages = ["\u{E9}//x", "e\u{301}//x", "\u{E9}"].map { Page(id: ExactString($0)) }
+    let store = try PageStore.make(path)
+    let outcome = try await OneWaySynchronizer(from: PageRemote(pages), to: store).sync()
+    #expect(outcome.refusedKeys.count == 2 && outcome.newKeys == ["\u{E9}"])
+    #expect(outcome.diagnostics.count == 2)
+  }
+
   @Test func `random names keep their contents`() async throws {
     var random = SeededGenerator(seed: 20)
     let parts = ["a", "A", "b", ".", "=", "+", "-", "é", "e\u{301}", "\u{301}", " ", "x"]

@@ -295,21 +295,80 @@ import Testing
     #expect(try ownNames() == ["index.jsonl"])
   }
 
-  @Test func `a changed file counts as missing and returns under its name`() async throws {
+  @Test func `a changed file is outdated, and returns under its name`() async throws {
     do {
       let store = try PageStore.make(path)
       try await store.store(bytes("content"), of: Page(id: "a"))
       try await store.finish([Page(id: "a")])
     }
     try directory.write("changed by hand", to: "pages/a")
+    // It stays a file of the store, whatever happens before the next run.
+    for _ in 1...2 {
+      let store = try PageStore.make(path)
+      try await store.finish(nil)
+      try await store.store(bytes("content"), of: Page(id: "b"))
+    }
     let store = try PageStore.make(path)
-    #expect(try await store.keys() == [])
+    #expect(try await store.keys() == ["a", "b"])
+    #expect(try await store.isOutdated(Page(id: "a")))
     #expect(try store.contents(forKey: "a") == nil)
+    try await store.remove(["b"])
     try await store.store(bytes("content"), of: Page(id: "a"))
     // An item that is listed twice is shown once.
     try await store.finish([Page(id: "a"), Page(id: "a")])
     #expect(store.snapshot.map(\.path) == [directory("pages/a")])
     #expect(try names() == ["a"])
+  }
+
+  @Test func `a changed file that is not listed is removed`() async throws {
+    do {
+      let store = try PageStore.make(path)
+      try await store.store(bytes("content"), of: Page(id: "a"))
+      try await store.finish(nil)
+    }
+    try directory.write("changed by hand", to: "pages/a")
+    let store = try PageStore.make(path)
+    let pages = [Page(id: "a/b")]
+    let outcome = try await OneWaySynchronizer(from: PageRemote(pages), to: store).sync()
+    #expect(outcome.removedKeys == ["a"] && outcome.refusedKeys == [])
+    #expect(try directory.files(below: "pages").keys.map(\.string) == ["a/b"])
+  }
+
+  @Test func `a name that another program took from a removed file is not overwritten`()
+    async throws
+  {
+    do {
+      let store = try PageStore.make(path)
+      try await store.store(bytes("content"), of: Page(id: "a"))
+      try await store.finish(nil)
+    }
+    try directory.remove("pages/a")
+    let store = try PageStore.make(path)
+    try directory.write("theirs", to: "pages/a")
+    #expect(await storeError { try await store.store([1], of: Page(id: "a")) }?.code == .foreign)
+    #expect(try directory.files(below: "pages") == ["a": "theirs"])
+  }
+
+  @Test func `a folder in use is no folder for the store's own files`() async throws {
+    try directory.makeDirectory(".pages.store")
+    for name in ["new-ideas.txt", "preview-1.png", "notes"] {
+      try directory.write("theirs", to: ".pages.store/" + name)
+      let error = await storeError { _ = try PageStore.make(path) }
+      #expect(error?.code == .foreign && error?.message.contains(name) == true)
+      #expect(try ownNames() == [name])
+      try directory.remove(".pages.store/" + name)
+    }
+    _ = try PageStore.make(path)
+  }
+
+  @Test func `an error of the whole store is no refusal`() async throws {
+    let store = try PageStore.make(path)
+    try directory.remove(".pages.store/index.jsonl")
+    try directory.makeDirectory(".pages.store/index.new/x")
+    let pages = ["a", "b"].map { Page(id: ExactString($0)) }
+    await #expect(throws: OneWayError.self) {
+      try await OneWaySynchronizer(from: PageRemote(pages), to: store).sync()
+    }
   }
 
   @Test func `an index cannot name files outside of the folder`() async throws {
@@ -359,12 +418,13 @@ import Testing
       try Data(bytes).write(to: URL(fileURLWithPath: index))
       guard let store = try? PageStore.make(path) else { return }
       for key in try await store.keys() {
-        let content = try store.contents(forKey: key)
+        // A file that does not fit the index is outdated.
+        guard let content = try store.contents(forKey: key) else { continue }
         let isRight =
           key == "key1"
           ? content == self.bytes("Content key1") || content == self.bytes("content key1")
           : keys.contains(key) && content == self.bytes("content \(key)")
-        try #require(isRight, "\(what): \(key) has \(content ?? [])")
+        try #require(isRight, "\(what): \(key) has \(content)")
         // Missing lines cannot be detected.
         if key == "key1", isWhole {
           let isNew = content == self.bytes("Content key1")

@@ -44,8 +44,8 @@ struct DirectoryContents<Key: Hashable & Sendable>: Sendable {
   private(set) var order: [Key] = []
   /// The texts of keys without an item that may have a preview.
   private var previewed: [Key: String] = [:]
-  /// The keys whose files this store has written, and another program has changed or removed.
-  private var missing: Set<Key> = []
+  /// The items whose files another program has changed. The files still belong to the store.
+  private var missing: [Key: Stored] = [:]
   /// The keys of the paths. Those that a file system may take for one are the same here.
   private var owners: [String: Key] = [:]
   /// The paths of the folders whose names are to be written to the disk.
@@ -57,7 +57,8 @@ struct DirectoryContents<Key: Hashable & Sendable>: Sendable {
   private var isStale = false
 
   subscript(key: Key) -> Stored? { stored[key] }
-  var keys: Dictionary<Key, Stored>.Keys { stored.keys }
+  /// The keys of all files of the store.
+  var keys: Set<Key> { Set(stored.keys).union(missing.keys) }
 }
 
 // MARK: - Opening
@@ -70,6 +71,11 @@ extension DirectoryContents {
     (self.folder, self.state) = (folder, state)
     let index = state.path(of: Self.indexName)
     guard let bytes = try state.read(Self.indexName) else {
+      if let other = try state.names().first(where: { !Self.isRemains($0) }) {
+        throw StoreError(
+          .foreign, "the folder for the store's own files has another file, \(other)",
+          path: state.path, help: "use an empty folder")
+      }
       try removeRemains()
       try writeIndex()
       return
@@ -87,7 +93,7 @@ extension DirectoryContents {
           path: index, help: "use another folder, or the type of item that the folder is for")
       }
       let old = stored.removeValue(forKey: known)
-      previous[known] = old
+      previous[known] = old ?? previous[known]
       guard let file = line.file else { continue }
       guard (try? Self.names(in: line.key)) != nil, let digest = UInt64(file.digest, radix: 16)
       else {
@@ -98,10 +104,14 @@ extension DirectoryContents {
       if old == nil { order.append(known) }
       if number >= found.settledCount { unchecked.insert(known) }
     }
+    for (key, file) in stored { owners[Self.folded(file.text)] = key }
     // The files of keys that were removed may be left, and so may their folders.
     for (key, file) in previous where stored[key] == nil {
-      try removeFile(file.text, isOurs: isThere(file, comparing: true))
+      let isLeft = try isThere(file, comparing: true)
+      try removeFile(file.text, isOurs: isLeft && owners[Self.folded(file.text)] == nil)
     }
+    // The crash may have come before new names were written to the disk.
+    for key in unchecked { if let file = stored[key] { try noteChange(of: file.text) } }
     // An invalid line may belong to a change of any file.
     for (key, file) in stored
     where try !isThere(file, comparing: found.isDamaged || unchecked.contains(key)) {
@@ -111,15 +121,20 @@ extension DirectoryContents {
         stored[key] = old
       } else {
         previewed[key] = file.text
-        try removeFile(file.text, isOurs: false)
+        owners[Self.folded(file.text)] = nil
         // If the new file was not renamed, another program may have taken its name.
-        if previous[key] != nil || !unchecked.contains(key) { missing.insert(key) }
+        let isOurs = previous[key] != nil || !unchecked.contains(key)
+        if isOurs, try existingPlace(of: file.text).map(isRegular) == true {
+          missing[key] = file
+          missing[key]?.stamp = nil
+        } else {
+          try removeFile(file.text, isOurs: false)
+        }
       }
     }
     // A key that was removed and stored again is in the order twice. The last place counts.
     var seen: Set<Key> = []
     order = order.reversed().filter { stored[$0] != nil && seen.insert($0).inserted }.reversed()
-    for (key, file) in stored { owners[Self.folded(file.text)] = key }
     try removeRemains()
   }
 
@@ -130,8 +145,8 @@ extension DirectoryContents {
   ///   - comparing: A Boolean value that indicates whether to compare the checksum, too. Otherwise,
   ///     only the length is compared.
   func isThere(_ file: Stored, comparing: Bool = false) throws(StoreError) -> Bool {
-    guard let place = try existingPlace(of: file.text),
-      let status = try place.folder.status(place.name), status.isRegular, status.size == file.size
+    guard let place = try existingPlace(of: file.text), try isRegular(place),
+      try place.folder.status(place.name)?.size == file.size
     else { return false }
     guard comparing else { return true }
     return try place.folder.read(place.name).map { Checksum.of($0) == file.digest } ?? false
@@ -140,13 +155,17 @@ extension DirectoryContents {
   /// Removes new files, and previews of other keys.
   private func removeRemains() throws(StoreError) {
     let previews = Set((stored.values.map(\.text) + previewed.values).map(Self.previewName))
-    for name in try state.names() {
-      if name == Self.newIndexName || name.hasPrefix(Self.newPrefix)
-        || name.hasPrefix(Self.previewPrefix) && !previews.contains(name)
-      {
-        try state.remove(name)
-      }
+    for name in try state.names() where Self.isRemains(name) && !previews.contains(name) {
+      try state.remove(name)
     }
+  }
+
+  /// Returns a Boolean value that indicates whether a crash of a store may leave a file with this name.
+  private static func isRemains(_ name: String) -> Bool {
+    if name == newIndexName { return true }
+    if name.hasPrefix(newPrefix) { return UInt64(name.dropFirst(newPrefix.count)) != nil }
+    let sum = name.dropFirst(previewPrefix.count)
+    return name.hasPrefix(previewPrefix) && sum.count == 16 && UInt64(sum, radix: 16) != nil
   }
 }
 
@@ -201,7 +220,17 @@ extension DirectoryContents {
     do throws(StoreError) {
       return try place(of: text)
     } catch {
-      if [.notAFolder, .notAFile].contains(error.code) { return nil }
+      if [.notAFolder, .notAFile, .invalidName].contains(error.code) { return nil }
+      throw error
+    }
+  }
+
+  private func isRegular(_ place: Place) throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      return try place.folder.status(place.name)?.isRegular == true
+    } catch {
+      // A file system that does not take the name has no such file.
+      if error.code == .invalidName { return false }
       throw error
     }
   }
@@ -214,13 +243,16 @@ extension DirectoryContents {
     for arrival: Arrival, creating: Bool
   ) throws(StoreError) -> Place? {
     let text = arrival.stored.text
-    guard folder.path(of: text).utf8.count < Int(PATH_MAX) else {
+    let names = try Self.names(in: text)
+    guard folder.path(of: text).utf8.count < Int(PATH_MAX),
+      names.allSatisfy({ $0.utf8.count <= Int(NAME_MAX) })
+    else {
       throw StoreError(ENAMETOOLONG, cannot: "use the path", folder.path(of: text))
     }
     guard let place = try place(of: text, creating: creating) else { return nil }
     guard let status = try place.folder.status(place.name) else { return place }
     let owner = owners[Self.folded(text)]
-    let isOurs = stored[arrival.key] != nil || missing.contains(arrival.key)
+    let isOurs = stored[arrival.key] != nil || missing[arrival.key] != nil
     if status.isRegular {
       if isOurs { return place }
       // A file of another program with the same bytes becomes the file of the item.
@@ -264,7 +296,7 @@ extension DirectoryContents {
 
   /// Returns the text under which an equal key is known, or the given one.
   private func text(of key: Key, _ text: String) -> String {
-    stored[key]?.text ?? previewed[key] ?? text
+    stored[key]?.text ?? missing[key]?.text ?? previewed[key] ?? text
   }
 
   func preview(of key: Key, text: String) throws(StoreError) -> [UInt8]? {
@@ -293,10 +325,10 @@ extension DirectoryContents {
 
   /// Adds items whose bytes are in new files.
   ///
-  /// - Returns: The error of each item, or `nil` if it was added.
-  mutating func add(_ arrivals: [Arrival]) -> [StoreError?] {
-    var (arrivals, errors) = (arrivals, [StoreError?](repeating: nil, count: arrivals.count))
-    func fail(_ offsets: some Sequence<Int>, _ error: StoreError) {
+  /// - Returns: The error of each item, or `nil` if it was added. An error about one item alone may be a refusal.
+  mutating func add(_ arrivals: [Arrival]) -> [(any Error)?] {
+    var (arrivals, errors) = (arrivals, [(any Error)?](repeating: nil, count: arrivals.count))
+    func fail(_ offsets: some Sequence<Int>, _ error: any Error) {
       for offset in offsets where errors[offset] == nil {
         errors[offset] = error
         try? state.remove(arrivals[offset].newName)
@@ -309,7 +341,7 @@ extension DirectoryContents {
         _ = try freePlace(for: arrivals[offset], creating: false)
         try noteChange(of: text)
       } catch {
-        fail([offset], error)
+        fail([offset], error.asRefusal)
       }
     }
     let free = arrivals.indices.filter { errors[$0] == nil }
@@ -333,10 +365,10 @@ extension DirectoryContents {
         }
         owners[Self.folded(arrival.stored.text)] = arrival.key
         previewed[arrival.key] = nil
-        missing.remove(arrival.key)
+        missing[arrival.key] = nil
       } catch {
         isStale = true
-        fail([offset], error)
+        fail([offset], error.asRefusal)
         try? removeFile(arrival.stored.text, isOurs: false)
       }
     }
@@ -355,7 +387,9 @@ extension DirectoryContents {
 
   /// Removes items, first from the index, and then their files.
   mutating func remove(_ keys: Set<Key>) throws(StoreError) {
-    let gone = keys.compactMap { key in stored[key].map { (key: key, file: $0) } }
+    let gone = keys.compactMap { key in
+      (stored[key] ?? missing[key]).map { (key: key, file: $0) }
+    }
     guard !gone.isEmpty else { return }
     try append(gone.map { DirectoryIndex.Line(key: $0.file.text) })
     var failure: StoreError?
@@ -363,7 +397,7 @@ extension DirectoryContents {
       do throws(StoreError) {
         try removeFile(file.text, isOurs: true)
         try state.remove(Self.previewName(of: file.text))
-        stored[key] = nil
+        (stored[key], missing[key]) = (nil, nil)
         if owners[Self.folded(file.text)] == key { owners[Self.folded(file.text)] = nil }
       } catch {
         // The item stays.
@@ -379,16 +413,16 @@ extension DirectoryContents {
   /// Removes a file if it is one of the store, and the folders on its path that are empty then.
   private mutating func removeFile(_ text: String, isOurs: Bool) throws(StoreError) {
     try noteChange(of: text)
-    if isOurs, let place = try existingPlace(of: text),
-      try place.folder.status(place.name)?.isRegular == true
-    {
+    if isOurs, let place = try existingPlace(of: text), try isRegular(place) {
       try place.folder.remove(place.name)
     }
     var names = try Self.names(in: text).dropLast()
     while !names.isEmpty {
-      guard let place = try existingPlace(of: names.joined(separator: "/")),
-        try place.folder.removeFolder(place.name)
-      else { return }
+      if let place = try existingPlace(of: names.joined(separator: "/")),
+        try !place.folder.removeFolder(place.name)
+      {
+        return
+      }
       names.removeLast()
     }
   }
@@ -428,7 +462,7 @@ extension DirectoryContents {
 
   private mutating func writeIndex() throws(StoreError) {
     let bytes = try DirectoryIndex.encode(
-      settled: order.compactMap { key in stored[key].map(line) })
+      settled: order.compactMap { key in stored[key].map(line) } + missing.values.map(line))
     try state.remove(Self.newIndexName)
     try state.create(Self.newIndexName, bytes)
     // The files must be on the disk before the lines.

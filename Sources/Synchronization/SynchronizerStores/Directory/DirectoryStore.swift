@@ -21,11 +21,12 @@ public import Synchronizers
 /// |---|---|
 /// | `store` has returned | The item is there. |
 /// | a crash before `store` has returned | The old item is there, or the item is missing and the next run downloads it. |
-/// | a file was removed, or its length changed | The item is missing. |
+/// | a file was removed | The item is missing. |
+/// | the length of a file changed | The item is outdated. |
 /// | the index was damaged | The items of all valid lines are there. |
 ///
 /// The text of a key is the path of its file: `readme`, `sub/x.txt`, `ä b.png`. Folders are created, and removed when
-/// they become empty. An item is refused, with ``OneWaySynchronizer/Refusal``, and the others go on, if
+/// they become empty. An item is refused, with `OneWaySynchronizer.Refusal`, and the others go on, if
 /// - its path is empty, is absolute, has `.` or `..` between slashes, or a control character,
 /// - the file system does not take one of its names, or takes two of them for one,
 /// - there is something that the store has not written: another file, a folder or a link. A file with the same bytes
@@ -70,7 +71,7 @@ where Item.DifferenceIdentifier: Sendable {
       let errors = contents.add(items.map(\.arrival))
       for (item, error) in zip(items, errors) {
         if let error {
-          item.continuation.resume(throwing: error.asRefusal)
+          item.continuation.resume(throwing: error)
         } else {
           item.continuation.resume()
         }
@@ -201,9 +202,11 @@ extension DirectoryStore {
 // MARK: - Synchronization
 
 extension DirectoryStore {
-  /// Returns the keys of the stored items. Keys with only a preview do not count.
+  /// Returns the keys of the stored items, also of changed files.
+  ///
+  /// Keys with only a preview do not count.
   public func keys() async throws -> Set<Key> {
-    try await run { contents in Set(contents.keys) }
+    try await run { contents in contents.keys }
   }
 
   /// Returns `true` if the item has another stamp or no stamp, or if its file is missing.
@@ -254,7 +257,7 @@ extension DirectoryStore {
 
   /// Stores the content of an item. The content is on the disk when this method returns.
   ///
-  /// - Throws: ``OneWaySynchronizer/Refusal`` if the path of the item is not possible, or not free. ``StoreError`` if
+  /// - Throws: `OneWaySynchronizer.Refusal` if the path of the item is not possible, or not free. ``StoreError`` if
   ///   writing fails.
   public func store(_ content: [UInt8], of item: Item) async throws {
     let newName = makeNewName()
@@ -307,8 +310,8 @@ extension DirectoryStore {
 }
 
 extension StoreError {
-  /// The error, or a refusal with it, if it is about the item alone.
-  fileprivate var asRefusal: any Error {
+  /// The error of one item, or a refusal with it, if it is about a name.
+  var asRefusal: any Error {
     switch code {
     case .invalidName, .foreign, .notAFolder, .notAFile: OneWaySynchronizer.Refusal(self)
     default: self

@@ -14,6 +14,10 @@ final class OneWayRecord: Sendable {
     /// The stage in which the run noticed its cancellation.
     var cancelledStage: Stage?
     var failures: [OneWayError.Failure] = []
+    /// The keys of new and of outdated items, in the order of the list.
+    var due: [(key: String, isNew: Bool)] = []
+    /// The bytes of refused keys. Two equal texts may have different ones.
+    var refused: Set<ByteString> = []
     var outcome = Outcome()
   }
 
@@ -76,24 +80,25 @@ final class OneWayRecord: Sendable {
   /// Counts a new or an outdated item.
   func countDue(_ item: some Differentiable, isNew: Bool) {
     let key = "\(item.differenceIdentifier)"
-    count { if isNew { $0.newKeys.append(key) } else { $0.outdatedKeys.append(key) } }
+    state.withLock { $0.due.append((key, isNew)) }
   }
 
   /// Counts an item as one that the store refuses, once.
   func add(_ refusal: OneWaySynchronizer.Refusal, _ item: some Differentiable & Sendable) {
     let key = "\(item.differenceIdentifier)"
-    let isNew = state.withLock { state in
-      if state.outcome.refusedKeys.contains(key) { return false }
-      state.outcome.newKeys.removeAll { $0 == key }
-      state.outcome.outdatedKeys.removeAll { $0 == key }
+    let diagnostic = SourceStatus.Diagnostic(
+      code: "refused-item", message: "\(shownKey(item.differenceIdentifier)): \(refusal)")
+    let isShown = state.withLock { state in
+      guard state.refused.insert(ByteString(key)).inserted else { return false }
       state.outcome.refusedKeys.append(key)
-      return true
+      state.outcome.diagnostics.append(diagnostic)
+      return state.refused.count <= Self.shownRefusals
     }
-    guard isNew else { return }
-    add(
-      SourceStatus.Diagnostic(
-        code: "refused-item", message: "\(shownKey(item.differenceIdentifier)): \(refusal)"))
+    if isShown { progress.modify { $0.diagnostics.append(diagnostic) } }
   }
+
+  /// The number of refusals that are in the progress. The outcome has all of them.
+  private static let shownRefusals = 100
 
   /// Adds a failed download.
   func addDownload(_ error: any Error, _ stage: Stage, _ item: some Differentiable & Sendable) {
@@ -114,7 +119,13 @@ final class OneWayRecord: Sendable {
 
   /// The result of a run that was not canceled.
   var result: Result<Outcome, OneWayError> {
-    let (failures, outcome) = state.withLock { ($0.failures, $0.outcome) }
+    let (failures, outcome) = state.withLock { state in
+      var outcome = state.outcome
+      for (key, isNew) in state.due where !state.refused.contains(ByteString(key)) {
+        if isNew { outcome.newKeys.append(key) } else { outcome.outdatedKeys.append(key) }
+      }
+      return (state.failures, outcome)
+    }
     return failures.isEmpty ? .success(outcome) : .failure(OneWayError(failures: failures))
   }
 

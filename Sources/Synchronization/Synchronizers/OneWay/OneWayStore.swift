@@ -49,7 +49,7 @@ public protocol OneWayStore<Item, Content>: Sendable {
   /// Completes a run. It is called exactly once for each run that began, even if the run failed.
   ///
   /// - Parameter list: The items in the order of the remote list, each key once. It is `nil` if the
-  ///   list was not fetched.
+  ///   list was not fetched, or the run was refused.
   func finish(_ list: [Item]?) async throws
 }
 
