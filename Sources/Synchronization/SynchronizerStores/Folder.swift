@@ -21,6 +21,7 @@ package typealias FileHook = @Sendable (FileStep) -> Int32
 final class Folder: Sendable {
   /// The attributes of a directory entry.
   struct Status: Sendable, Hashable {
+    var identity: FileIdentity
     var isRegular: Bool
     var size: Int
     var linkCount: Int
@@ -314,7 +315,8 @@ extension Folder {
 extension Folder.Status {
   fileprivate init(_ found: stat) {
     self.init(
-      isRegular: found.st_mode & S_IFMT == S_IFREG, size: Int(found.st_size),
+      identity: FileIdentity(found), isRegular: found.st_mode & S_IFMT == S_IFREG,
+      size: Int(found.st_size),
       linkCount: Int(found.st_nlink), permissions: found.st_mode & 0o7777, owner: found.st_uid,
       group: found.st_gid)
   }

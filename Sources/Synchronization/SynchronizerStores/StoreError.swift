@@ -57,12 +57,8 @@ public struct StoreError: Error, Sendable {
     _ code: Code, _ message: String, path: String?, place: String? = nil, help: String,
     underlying: (any Error)? = nil
   ) {
-    self.code = code
-    self.message = message
-    self.path = path
-    self.place = place
-    self.help = help
-    self.underlying = underlying
+    (self.code, self.message, self.path, self.place) = (code, message, path, place)
+    (self.help, self.underlying) = (help, underlying)
   }
 }
 

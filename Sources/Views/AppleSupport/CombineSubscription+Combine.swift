@@ -24,9 +24,7 @@
       observe: @escaping @Sendable (QueueSubscription<Item>) -> Disposable,
       read: @escaping @Sendable () -> @Sendable (Item) -> Output?
     ) {
-      self.policy = policy
-      self.observe = observe
-      self.read = read
+      (self.policy, self.observe, self.read) = (policy, observe, read)
     }
 
     package func receive<Target: Subscriber<Output, Never>>(subscriber: Target) {

@@ -132,6 +132,27 @@ import Testing
     Issue.record("the work has no end")
   }
 
+  @Test func `an interrupted removal is completed beside a name in other case`() async throws {
+    for step in 0..<20 {
+      try? directory.remove("pages")
+      try? directory.remove(".pages.store")
+      do {
+        let store = try PageStore.make(path)
+        for key: ExactString in ["NAME", "name"] {
+          try await store.store([1, 2, 3], of: Page(id: key))
+        }
+        try await store.finish(nil)
+      }
+      do {
+        let store = try PageStore.make(path, hook: Crash(after: step).hook)
+        try? await store.remove(["name"])
+      }
+      let keys = try await PageStore.make(path).keys()
+      #expect(keys.contains("NAME"))
+      #expect(try Set(directory.files(below: "pages").keys) == keys, "after \(step) steps")
+    }
+  }
+
   @Test func `a full disk loses no stored item`() async throws {
     for step in 0..<400 {
       try? directory.remove("pages")

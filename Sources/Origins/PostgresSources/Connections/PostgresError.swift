@@ -101,15 +101,9 @@ public struct PostgresError: Error, Sendable, Hashable {
     _ code: Code, _ message: String, sqlState: String? = nil, detail: String? = nil,
     server: String? = nil, sql: String? = nil, offset: Int? = nil, row: Int? = nil, help: String
   ) {
-    self.code = code
-    self.sqlState = sqlState
-    self.message = message
-    self.detail = detail
-    self.server = server
-    self.sql = sql
-    self.offset = offset
-    self.row = row
-    self.help = help
+    (self.code, self.sqlState, self.message) = (code, sqlState, message)
+    (self.detail, self.server, self.sql) = (detail, server, sql)
+    (self.offset, self.row, self.help) = (offset, row, help)
   }
 
   /// Returns the same error with the parts of its location that it does not have yet.

@@ -96,9 +96,7 @@ public struct SQLiteError: Error, Sendable, Hashable {
     _ code: Code, _ message: String, resultCode: Int32 = 0, path: ByteString? = nil,
     sql: String? = nil, offset: Int? = nil, row: Int? = nil, help: String
   ) {
-    self.code = code
-    self.message = message
-    self.resultCode = resultCode
+    (self.code, self.message, self.resultCode) = (code, message, resultCode)
     self.path = path?.description
     self.sql = sql
     self.offset = offset

@@ -107,8 +107,8 @@ extension DirectoryContents {
     for (key, file) in stored { owners[Self.folded(file.text)] = key }
     // The files of keys that were removed may be left, and so may their folders.
     for (key, file) in previous where stored[key] == nil {
-      let isLeft = try isThere(file, comparing: true)
-      try removeFile(file.text, isOurs: isLeft && owners[Self.folded(file.text)] == nil)
+      let (isLeft, isOther) = try (isThere(file, comparing: true), isFileOfOther(file.text))
+      try removeFile(file.text, isOurs: isLeft && !isOther)
     }
     // The crash may have come before new names were written to the disk.
     for key in unchecked { if let file = stored[key] { try noteChange(of: file.text) } }
@@ -124,7 +124,7 @@ extension DirectoryContents {
         owners[Self.folded(file.text)] = nil
         // If the new file was not renamed, another program may have taken its name.
         let isOurs = previous[key] != nil || !unchecked.contains(key)
-        if isOurs, try existingPlace(of: file.text).map(isRegular) == true {
+        if isOurs, try regularFile(file.text) != nil {
           missing[key] = file
           missing[key]?.stamp = nil
         } else {
@@ -145,8 +145,7 @@ extension DirectoryContents {
   ///   - comparing: A Boolean value that indicates whether to compare the checksum, too. Otherwise,
   ///     only the length is compared.
   func isThere(_ file: Stored, comparing: Bool = false) throws(StoreError) -> Bool {
-    guard let place = try existingPlace(of: file.text), try isRegular(place),
-      try place.folder.status(place.name)?.size == file.size
+    guard let (place, status) = try regularFile(file.text), status.size == file.size
     else { return false }
     guard comparing else { return true }
     return try place.folder.read(place.name).map { Checksum.of($0) == file.digest } ?? false
@@ -225,12 +224,18 @@ extension DirectoryContents {
     }
   }
 
-  private func isRegular(_ place: Place) throws(StoreError) -> Bool {
+  /// Returns the place and the status of a regular file, or `nil` if there is none.
+  private func regularFile(
+    _ text: String
+  ) throws(StoreError) -> (place: Place, status: Folder.Status)? {
     do throws(StoreError) {
-      return try place.folder.status(place.name)?.isRegular == true
+      guard let place = try existingPlace(of: text),
+        let status = try place.folder.status(place.name), status.isRegular
+      else { return nil }
+      return (place, status)
     } catch {
       // A file system that does not take the name has no such file.
-      if error.code == .invalidName { return false }
+      if error.code == .invalidName { return nil }
       throw error
     }
   }
@@ -251,20 +256,26 @@ extension DirectoryContents {
     }
     guard let place = try place(of: text, creating: creating) else { return nil }
     guard let status = try place.folder.status(place.name) else { return place }
-    let owner = owners[Self.folded(text)]
+    let isTwin = try isFileOfOther(text)
     let isOurs = stored[arrival.key] != nil || missing[arrival.key] != nil
     if status.isRegular {
       if isOurs { return place }
       // A file of another program with the same bytes becomes the file of the item.
-      if owner == nil, try isThere(arrival.stored, comparing: true) { return place }
+      if !isTwin, try isThere(arrival.stored, comparing: true) { return place }
     }
-    let thing =
-      status.isRegular ? "a file that this item does not own" : "something that is no file"
     throw StoreError(
       .foreign,
-      owner == nil || isOurs
-        ? "\(thing) has the name of this item" : "the file system takes two names for one",
+      isTwin
+        ? "the file system takes two names for one" : "something else has the name of this item",
       path: folder.path(of: text), help: "rename or remove one of them")
+  }
+
+  /// Returns a Boolean value that indicates whether the file system takes a name for that of another item.
+  private func isFileOfOther(_ text: String) throws(StoreError) -> Bool {
+    guard let owner = owners[Self.folded(text)], let other = stored[owner]?.text,
+      ExactString(other) != ExactString(text), let file = try regularFile(text)
+    else { return false }
+    return try file.status.identity == regularFile(other)?.status.identity
   }
 
   private static func previewName(of text: String) -> String {
@@ -413,9 +424,7 @@ extension DirectoryContents {
   /// Removes a file if it is one of the store, and the folders on its path that are empty then.
   private mutating func removeFile(_ text: String, isOurs: Bool) throws(StoreError) {
     try noteChange(of: text)
-    if isOurs, let place = try existingPlace(of: text), try isRegular(place) {
-      try place.folder.remove(place.name)
-    }
+    if isOurs, let (place, _) = try regularFile(text) { try place.folder.remove(place.name) }
     var names = try Self.names(in: text).dropLast()
     while !names.isEmpty {
       if let place = try existingPlace(of: names.joined(separator: "/")),

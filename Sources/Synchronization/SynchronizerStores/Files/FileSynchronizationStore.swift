@@ -91,8 +91,7 @@ final class StateFile<
   var lockName: String { name + Self.lockSuffix }
 
   init(_ name: String, in folder: Folder) throws(StoreError) {
-    self.folder = folder
-    self.name = name
+    (self.folder, self.name) = (folder, name)
     path = folder.path(of: name)
     for suffix in [Self.newSuffix, Self.lockSuffix] where name.hasSuffix(suffix) {
       throw StoreError(

@@ -65,8 +65,7 @@ public final class SQLiteSynchronizationStore<
   ///   - connection: A writable connection.
   ///   - name: The name of the session. Names are compared by their bytes.
   public init(connection: SQLiteConnection, name: String) {
-    self.connection = connection
-    self.name = name
+    (self.connection, self.name) = (connection, name)
   }
 
   /// Returns the saved state, or `nil` if no state was saved yet.

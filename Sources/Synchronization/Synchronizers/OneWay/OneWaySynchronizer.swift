@@ -242,12 +242,9 @@ extension OneWaySynchronizer {
       stopsOnError: Bool = true, retry: RetryPolicy = .never,
       removalLimit: RemovalLimit = .percent(50)
     ) {
-      self.concurrency = concurrency
-      self.downloadsPreview = downloadsPreview
-      self.downloadsContent = downloadsContent
-      self.stopsOnError = stopsOnError
-      self.retry = retry
-      self.removalLimit = removalLimit
+      (self.concurrency, self.downloadsPreview) = (concurrency, downloadsPreview)
+      (self.downloadsContent, self.stopsOnError) = (downloadsContent, stopsOnError)
+      (self.retry, self.removalLimit) = (retry, removalLimit)
       checkConcurrency()
     }
 

@@ -63,10 +63,8 @@ final class RunQueue<Outcome: Sendable>: Sendable {
     runDidEnd: @escaping @Sendable (Result<Outcome, any Error>) -> Void = { _ in },
     run: @escaping @Sendable () async throws -> Outcome
   ) {
-    self.cancellation = cancellation
-    self.statusDidChange = statusDidChange
-    self.runDidEnd = runDidEnd
-    self.run = run
+    (self.cancellation, self.statusDidChange) = (cancellation, statusDidChange)
+    (self.runDidEnd, self.run) = (runDidEnd, run)
   }
 
   /// Requests a run.

@@ -212,13 +212,9 @@ final class ListBinding<
     setData: @escaping @MainActor ([Item]) -> Void,
     completion: @escaping ReloadCompletion.Handler
   ) {
-    self.view = view
-    self.items = items
-    self.stages = stages
-    self.perform = perform
-    self.interrupt = interrupt
-    self.setData = setData
-    self.completion = completion
+    (self.view, self.items, self.stages) = (view, items, stages)
+    (self.perform, self.interrupt) = (perform, interrupt)
+    (self.setData, self.completion) = (setData, completion)
   }
 
   /// Shows the current contents of a source, and follows its changes.

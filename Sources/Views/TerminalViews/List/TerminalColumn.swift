@@ -40,9 +40,7 @@ public struct TerminalColumn<Element>: Sendable {
     self.title = title
     self.alignment = alignment
     self.maximumWidth = max(1, maximumWidth)
-    self.isPinned = isPinned
-    self.style = style
-    self.text = text
+    (self.isPinned, self.style, self.text) = (isPinned, style, text)
   }
 }
 

@@ -25,12 +25,8 @@ public struct TerminalStyle: Sendable, Hashable {
     foreground: TerminalColor? = nil, background: TerminalColor? = nil, isBold: Bool = false,
     isFaint: Bool = false, isUnderlined: Bool = false, isReversed: Bool = false
   ) {
-    self.foreground = foreground
-    self.background = background
-    self.isBold = isBold
-    self.isFaint = isFaint
-    self.isUnderlined = isUnderlined
-    self.isReversed = isReversed
+    (self.foreground, self.background, self.isBold) = (foreground, background, isBold)
+    (self.isFaint, self.isUnderlined, self.isReversed) = (isFaint, isUnderlined, isReversed)
   }
 
   /// The same style without colors.
