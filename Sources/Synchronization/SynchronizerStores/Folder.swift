@@ -183,12 +183,26 @@ final class Folder: Sendable {
   /// The error of an operation with a new name. Some file systems report a character that they do not take as `EINVAL`.
   private static var nameError: Int32 { errno == EINVAL ? EILSEQ : errno }
 
-  /// Renames a file, and replaces the file that has the other name.
+  /// Renames a file.
   ///
-  /// - Parameter folder: The folder of the other name, or `nil` for this one.
-  func rename(_ name: String, to other: String, in folder: Folder? = nil) throws(StoreError) {
+  /// - Parameters:
+  ///   - name: The name of the file.
+  ///   - other: The other name.
+  ///   - folder: The folder of the other name, or `nil` for this one.
+  ///   - isReplacing: A Boolean value that indicates whether to replace the file that has the other name.
+  func rename(
+    _ name: String, to other: String, in folder: Folder? = nil, replacing isReplacing: Bool = true
+  ) throws(StoreError) {
     let folder = folder ?? self
     try folder.willPerform(.rename(name: name, to: other), "rename \(name) to", other)
+    // A second name is never given to a name that is taken. Some file systems have no second names.
+    if !isReplacing, linkat(descriptor, name, folder.descriptor, other, 0) == 0 {
+      unlinkat(descriptor, name, 0)
+      return
+    } else if !isReplacing, errno == EEXIST {
+      throw StoreError(
+        .foreign, "something else has the name", path: folder.path(of: other), help: "rename it")
+    }
     guard renameat(descriptor, name, folder.descriptor, other) == 0 else {
       throw StoreError(Self.nameError, cannot: "rename \(name) to", folder.path(of: other))
     }

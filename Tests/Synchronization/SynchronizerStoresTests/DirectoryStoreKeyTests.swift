@@ -275,6 +275,22 @@ import Testing
       try directory.files(below: "inside/pages").keys.map(\.string).sorted() == ["a", "b", "c"])
   }
 
+  @Test func `a name that is taken at the last moment is not replaced`() async throws {
+    try directory.makeDirectory("inside/pages")
+    let path = path
+    let store = try PageStore.make(path) { step in
+      if case .rename(_, to: "a") = step {
+        _ = FileManager.default.createFile(atPath: path + "/a", contents: Data("theirs".utf8))
+      }
+      return 0
+    }
+    #expect(await storeError { try await store.store([1], of: Page(id: "a")) }?.code == .foreign)
+    try await store.store([2], of: Page(id: "b"))
+    try await store.finish(nil)
+    #expect(try directory.files(below: "inside/pages") == ["a": "theirs", "b": "\u{2}"])
+    #expect(try await store.keys() == ["b"])
+  }
+
   @Test func `equal keys are one item`() async throws {
     struct Item: Hashable, Identifiable, Sendable, Differentiable { var id: String }
     do {
@@ -285,5 +301,7 @@ import Testing
     }
     let store = try DirectoryStore<Item>(path: path, stamp: { _ in "1" })
     #expect(try store.contents(forKey: "\u{E9}") == [2])
+    try await store.storePreview([3], of: Item(id: "e\u{301}"))
+    #expect(try store.preview(forKey: "e\u{301}") == [3])
   }
 }

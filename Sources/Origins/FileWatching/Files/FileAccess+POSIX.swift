@@ -227,11 +227,8 @@ package struct FileStamp: Sendable, Hashable {
   package init(
     identity: FileIdentity, kind: Kind = .regular, size: Int64, modified: Int64, changed: Int64
   ) {
-    self.identity = identity
-    self.kind = kind
-    self.size = size
-    self.modified = modified
-    self.changed = changed
+    (self.identity, self.kind, self.size) = (identity, kind, size)
+    (self.modified, self.changed) = (modified, changed)
   }
 
   /// Returns a Boolean value that indicates whether the contents may differ. The time of the last

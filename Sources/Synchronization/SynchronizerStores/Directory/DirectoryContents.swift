@@ -27,6 +27,8 @@ struct DirectoryContents<Key: Hashable & Sendable>: Sendable {
   private struct Place {
     var folder: Folder
     var names: [String]
+    /// A Boolean value that indicates whether a file has the name.
+    var isTaken = false
 
     var name: String { names[names.count - 1] }
   }
@@ -121,7 +123,7 @@ extension DirectoryContents {
         stored[key] = old
       } else {
         previewed[key] = file.text
-        owners[Self.folded(file.text)] = nil
+        if owners[Self.folded(file.text)] == key { owners[Self.folded(file.text)] = nil }
         // If the new file was not renamed, another program may have taken its name.
         let isOurs = previous[key] != nil || !unchecked.contains(key)
         if isOurs, try regularFile(file.text) != nil {
@@ -248,14 +250,16 @@ extension DirectoryContents {
     for arrival: Arrival, creating: Bool
   ) throws(StoreError) -> Place? {
     let text = arrival.stored.text
-    let names = try Self.names(in: text)
-    guard folder.path(of: text).utf8.count < Int(PATH_MAX),
-      names.allSatisfy({ $0.utf8.count <= Int(NAME_MAX) })
-    else {
+    guard folder.path(of: text).utf8.count < Int(PATH_MAX) else {
       throw StoreError(ENAMETOOLONG, cannot: "use the path", folder.path(of: text))
     }
-    guard let place = try place(of: text, creating: creating) else { return nil }
+    guard var place = try place(of: text, creating: creating) else {
+      // The file system says whether it takes the names of folders that are missing.
+      for name in try Self.names(in: text) { _ = try folder.status(name) }
+      return nil
+    }
     guard let status = try place.folder.status(place.name) else { return place }
+    place.isTaken = true
     let isTwin = try isFileOfOther(text)
     let isOurs = stored[arrival.key] != nil || missing[arrival.key] != nil
     if status.isRegular {
@@ -306,7 +310,7 @@ extension DirectoryContents {
   }
 
   /// Returns the text under which an equal key is known, or the given one.
-  private func text(of key: Key, _ text: String) -> String {
+  func text(of key: Key, _ text: String) -> String {
     stored[key]?.text ?? missing[key]?.text ?? previewed[key] ?? text
   }
 
@@ -323,9 +327,7 @@ extension DirectoryContents {
 
   /// Adds a preview whose bytes are in a new file.
   mutating func addPreview(_ newName: String, of key: Key, text: String) throws(StoreError) {
-    let text = self.text(of: key, text)
     do throws(StoreError) {
-      try Self.names(in: text)
       try state.rename(newName, to: Self.previewName(of: text))
       if stored[key] == nil { previewed[key] = text }
     } catch {
@@ -370,7 +372,8 @@ extension DirectoryContents {
         guard let place = try freePlace(for: arrival, creating: true) else {
           throw StoreError(ENOENT, cannot: "create", folder.path(of: arrival.stored.text))
         }
-        try state.rename(arrival.newName, to: place.name, in: place.folder)
+        try state.rename(
+          arrival.newName, to: place.name, in: place.folder, replacing: place.isTaken)
         if stored.updateValue(arrival.stored, forKey: arrival.key) == nil {
           order.append(arrival.key)
         }

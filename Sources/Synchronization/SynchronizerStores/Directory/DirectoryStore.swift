@@ -132,8 +132,7 @@ where Item.DifferenceIdentifier: Sendable {
     }
     (self.folder, self.state, self.locks) = (folder, own, locks)
     let contents = try Contents(in: folder, state: own, key: key)
-    self.text = text
-    self.stamp = stamp
+    (self.text, self.stamp) = (text, stamp)
     guarded = Guarded(contents)
     entries = ArrayDataSource(Self.entries(of: contents))
   }
@@ -240,19 +239,14 @@ extension DirectoryStore {
   /// If the key has no content when the store is released, the preview is removed the next time that
   /// the store is opened.
   public func storePreview(_ content: [UInt8], of item: Item) async throws {
-    let newName = makeNewName()
-    let key = item.differenceIdentifier
-    let text = text(key)
+    if let refusal = refusal(of: item) { throw refusal }
+    let (newName, key) = (makeNewName(), item.differenceIdentifier)
+    // An equal key may be known with other bytes.
+    let text = try await run { [text = text(key)] contents in contents.text(of: key, text) }
     try await writing.run { [state] in
       try state.create(newName, Contents.previewHead(of: text) + content)
     }
-    try await run { contents in
-      do throws(StoreError) {
-        try contents.addPreview(newName, of: key, text: text)
-      } catch {
-        throw error.asRefusal
-      }
-    }
+    try await run { contents in try contents.addPreview(newName, of: key, text: text) }
   }
 
   /// Stores the content of an item. The content is on the disk when this method returns.
@@ -260,6 +254,7 @@ extension DirectoryStore {
   /// - Throws: `OneWaySynchronizer.Refusal` if the path of the item is not possible, or not free. ``StoreError`` if
   ///   writing fails.
   public func store(_ content: [UInt8], of item: Item) async throws {
+    if let refusal = refusal(of: item) { throw refusal }
     let newName = makeNewName()
     let key = item.differenceIdentifier
     let digest = try await writing.run { [state] in
