@@ -100,12 +100,13 @@ struct FakeSystemTests {
   @Test func `a file system that reports no changes is named`() async throws {
     fake.setFile("/a", inode: 7)
     let log = EventLog("/a", intervals: FileWatch.Intervals(), system: fake.system)
-    // A read for another reason may find a change, too.
-    for version in 2...9 where log.watch.diagnostic == nil {
-      for _ in 0..<4 { fake.fireTimers() }
+    for version in 2...3 {
       fake.setFile("/a", inode: 7, size: Int64(version), time: Int64(version))
       fake.fireTimers()
       try await log.next(.modified)
+      for _ in 0..<4 { fake.fireTimers() }
+      // A read that is still scheduled would find the next change before the regular check does.
+      log.watch.check()
     }
     #expect(try #require(log.watch.diagnostic).contains("its file system reports no changes"))
     fake.send(.modified, to: "/a")

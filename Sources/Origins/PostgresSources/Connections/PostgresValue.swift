@@ -245,7 +245,7 @@ extension PostgresValue {
     case .integer(let value): "\(value)"
     case .double(let value): PostgresValue.text(of: value)
     case .text(let value), .other(let value, _): value
-    case .bytes(let value): "\\x" + value.map(\.hexadecimal).joined()
+    case .bytes(let value): "\\x" + value.lazy.map(\.hexadecimal).joined()
     case .array(let values):
       "{" + values.map(\.elementText).joined(separator: ",") + "}"
     }
