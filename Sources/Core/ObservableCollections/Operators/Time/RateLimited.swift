@@ -127,3 +127,46 @@ private struct RateLimitOperator<Element: Differentiable & Sendable>: Collection
     if case .throttle = limit { deadline = alarm.deadline(after: interval, from: now) }
   }
 }
+
+extension DataSource {
+  /// Derives a collection that keeps changes while a property is `true`, and then shows them as one.
+  ///
+  ///     let rows = results.paused(while: isSelecting)
+  ///
+  /// | in | out |
+  /// |---|---|
+  /// | the first contents | the same, at once |
+  /// | changes while the property is `false` | the same |
+  /// | changes while the property is `true` | one change when it is `false` again, or nothing if they cancel each other out |
+  /// | a change of the status | the same, at once |
+  ///
+  /// - Parameter isPaused: The property, or a view of one.
+  /// - Complexity: O(1) for a change that is kept, and O(k log n) for the change of k of n elements that is shown. The
+  ///   output shares the elements of the source.
+  public func paused(while isPaused: some PropertySource<Bool>) -> LiveCollection<Element> {
+    LiveCollection { inputs in
+      PauseOperator(input: inputs.collection(self), isPaused: inputs.property(isPaused))
+    }
+  }
+}
+
+/// An operator that shows its input, but not while a property is `true`.
+private struct PauseOperator<Element: Differentiable & Sendable>: CollectionOperator {
+  let input: CollectionInput<Element>
+  let isPaused: PropertyInput<Bool>
+  /// The changes of the input that are not shown, or `nil` if there is none.
+  var pending: ChangesetAccumulator?
+
+  func start(_ output: CollectionDraft<Element>) {
+    let contents = input.snapshot
+    output.replace(with: contents, by: Changeset(insertions: Array(contents.indices)))
+  }
+
+  mutating func update(_ output: CollectionDraft<Element>) {
+    if let change = input.change { pending.append(change) }
+    guard !isPaused.value, let changes = pending.take(),
+      let changeset = changes.normalForm(from: output.snapshot, to: input.snapshot)
+    else { return }
+    output.replace(with: input.snapshot, by: changeset)
+  }
+}

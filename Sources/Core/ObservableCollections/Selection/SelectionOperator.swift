@@ -1,0 +1,170 @@
+import Diffing
+import ReactiveSignals
+import SwappablePrimitives
+
+/// The changes of a selection that were asked for. An operator carries them out, in their order.
+struct SelectionRequests<Element: Differentiable & Sendable>: Sendable
+where Element.DifferenceIdentifier: Sendable {
+  enum Request: Sendable {
+    case select(Element.DifferenceIdentifier)
+    case deselect(Element.DifferenceIdentifier)
+    case toggle(Element.DifferenceIdentifier)
+    case selectAll(@Sendable (Element) -> Bool)
+    case deselectAll((@Sendable (Element) -> Bool)?)
+    case invert
+  }
+
+  /// The number of requests that an operator has carried out, which need not be kept.
+  final class Progress: Sendable {
+    let count = Locked(0)
+  }
+
+  let progress = Progress()
+  /// The number of requests before the first one.
+  private var start = 0
+  private var requests: [Request] = []
+
+  mutating func append(_ request: Request) {
+    let done = progress.count.withLock { $0 } - start
+    if done > 0, done >= requests.count / 2 {
+      requests.removeFirst(min(done, requests.count))
+      start += done
+    }
+    requests.append(request)
+  }
+
+  /// Returns the requests after a number of them, and the number of all.
+  func after(_ number: Int) -> (requests: ArraySlice<Request>, end: Int) {
+    (requests.dropFirst(number - start), start + requests.count)
+  }
+}
+
+/// An operator that marks the selected elements of a list.
+struct SelectionOperator<Element: Differentiable & Sendable>: ~Copyable, CollectionOperator
+where Element.DifferenceIdentifier: Sendable {
+  typealias Identity = Element.DifferenceIdentifier
+  typealias Output = MarkedElement<Element>
+
+  let input: CollectionInput<Element>
+  let requests: PropertyInput<SelectionRequests<Element>>
+  let mode: LiveCollection<Element>.Selection.Mode
+  let whenGone: LiveCollection<Element>.Selection.Departure
+  private var rows = RowsByKey<Identity>(keepsOrder: false)
+  private var selected: Set<Identity> = []
+  /// The number of requests that were carried out.
+  private var done = 0
+  /// The identities that were selected or deselected since the output was edited.
+  private var changed: Set<Identity> = []
+
+  init(
+    input: CollectionInput<Element>, requests: PropertyInput<SelectionRequests<Element>>,
+    mode: LiveCollection<Element>.Selection.Mode,
+    whenGone: LiveCollection<Element>.Selection.Departure
+  ) {
+    (self.input, self.requests, self.mode, self.whenGone) = (input, requests, mode, whenGone)
+  }
+
+  mutating func start(_ output: CollectionDraft<Output>) {
+    rows.replaceAll(with: input.snapshot.map { RowsByKey.matchable($0.differenceIdentifier) })
+    carryOut()
+    changed = []
+    output.append(contentsOf: input.snapshot.map { mark($0) })
+  }
+
+  mutating func update(_ output: CollectionDraft<Output>) {
+    if let change = input.change {
+      follow(change)
+      output.apply(valid: change.changeset) { mark(change.after[$0]) }
+    }
+    carryOut()
+    for identity in changed {
+      for offset in rows.offsets(of: identity) { output[offset] = mark(input.snapshot[offset]) }
+    }
+    changed = []
+  }
+
+  private func mark(_ element: Element) -> Output {
+    MarkedElement(element, isShown: selected.contains(element.differenceIdentifier))
+  }
+
+  private mutating func setSelected(_ identity: Identity, _ isSelected: Bool) {
+    let isChange =
+      isSelected ? selected.insert(identity).inserted : selected.remove(identity) != nil
+    if isChange { changed.insert(identity) }
+  }
+
+  // MARK: Requests
+
+  private mutating func carryOut() {
+    let (requests, end) = self.requests.value.after(done)
+    for request in requests { carryOut(request) }
+    done = end
+    self.requests.value.progress.count.withLock { $0 = end }
+  }
+
+  private mutating func carryOut(_ request: SelectionRequests<Element>.Request) {
+    switch request {
+    case .select(let identity): select(identity)
+    case .deselect(let identity): setSelected(identity, false)
+    case .toggle(let identity):
+      if selected.contains(identity) { setSelected(identity, false) } else { select(identity) }
+    case .selectAll(let isIncluded):
+      let found = input.snapshot.lazy.filter(isIncluded).map(\.differenceIdentifier)
+      if mode == .multiple {
+        for identity in found { select(identity) }
+      } else if let first = found.first {
+        select(first)
+      }
+    case .deselectAll(nil): for identity in selected { setSelected(identity, false) }
+    case .deselectAll(let isIncluded?):
+      for element in input.snapshot where isIncluded(element) {
+        setSelected(element.differenceIdentifier, false)
+      }
+    case .invert where mode == .multiple:
+      for identity in Set(input.snapshot.map(\.differenceIdentifier)) {
+        setSelected(identity, !selected.contains(identity))
+      }
+    case .invert: break
+    }
+  }
+
+  private mutating func select(_ identity: Identity) {
+    guard whenGone == .remember || rows.has(identity) else { return }
+    if mode != .multiple {
+      for other in selected where other != identity { setSelected(other, false) }
+    }
+    setSelected(identity, true)
+  }
+
+  // MARK: The list
+
+  /// Follows a change of the list, and the identities that are selected.
+  private mutating func follow(_ change: CollectionChange<Element>) {
+    let (changeset, before, after) = (change.changeset, change.before, change.after)
+    let renamed = changeset.updates.compactMap { update -> (Identity, Identity)? in
+      let (old, new) = (
+        before[update.from].differenceIdentifier, after[update.to].differenceIdentifier
+      )
+      return old != new && selected.contains(old) ? (old, new) : nil
+    }
+    if let keys = KeyChange(change, key: { $0.differenceIdentifier }) { rows.follow(keys) }
+    for (old, _) in renamed where !rows.has(old) { setSelected(old, false) }
+    for (_, new) in renamed { setSelected(new, true) }
+    guard whenGone == .forget else { return }
+    for offset in changeset.deletions {
+      let identity = before[offset].differenceIdentifier
+      guard selected.contains(identity), !rows.has(identity) else { continue }
+      setSelected(identity, false)
+      guard mode == .singleOrNeighbor else { continue }
+      if let neighbor = neighbor(of: offset, change) { setSelected(neighbor, true) }
+    }
+  }
+
+  /// Returns the identity of the next element that is still there, or else of the last one before it.
+  private func neighbor(of offset: Int, _ change: CollectionChange<Element>) -> Identity? {
+    let map = OffsetMap(change.changeset)
+    let old = (offset + 1..<change.before.count).lazy.compactMap { map[$0] }.first
+    return (old ?? (0..<offset).reversed().lazy.compactMap { map[$0] }.first)
+      .map { change.after[$0].differenceIdentifier }
+  }
+}
