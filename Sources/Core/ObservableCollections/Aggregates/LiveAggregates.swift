@@ -11,6 +11,38 @@ extension DataSource {
   @inlinable public var live: LiveAggregates<Element> { LiveAggregates(self) }
 }
 
+extension DataSource where Element.DifferenceIdentifier: Sendable {
+  /// Aggregates of the elements up to one of them.
+  ///
+  ///     let balance = bookings.live(upTo: booking.id).sum(of: \.amount)
+  ///     let position = bookings.live(upTo: booking.id).count
+  ///
+  /// If no element has the identity, the aggregates are those of an empty collection.
+  ///
+  /// - Parameter identity: The identity of the last element that counts, the first one if several elements have it.
+  /// - Complexity: O(k log n) for a change of k of n elements, and O(w log n) if the element moves by w elements.
+  @inlinable
+  public func live(upTo identity: Element.DifferenceIdentifier) -> LiveAggregates<Element> {
+    live(upTo: Property(Optional(identity)))
+  }
+
+  /// Aggregates of the elements up to one of them, which may change.
+  ///
+  /// - Parameter identity: The identity of the last element that counts: a property, or a view of one.
+  /// - Complexity: O(k log n) for a change of k of n elements, and O(w log n) for w elements that enter or leave.
+  @inlinable
+  public func live(
+    upTo identity: some PropertySource<Element.DifferenceIdentifier?>
+  ) -> LiveAggregates<Element> {
+    LiveAggregates(
+      LiveCollection { inputs in
+        AnchoredWindowOperator(
+          input: inputs.collection(self), identifier: inputs.property(identity), before: .max,
+          after: 0, needsAnchor: true)
+      })
+  }
+}
+
 /// The aggregates of a collection as properties that follow it.
 ///
 /// Get an instance from ``DataSource/live``. Each property of an aggregate is in the domain of the

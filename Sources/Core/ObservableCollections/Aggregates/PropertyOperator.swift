@@ -122,3 +122,35 @@ final class PropertyOperatorKernel<Operator: PropertyOperator & ~Copyable>: Node
     return SignalValue(value)
   }
 }
+
+extension ReadOnlyProperty {
+  /// Creates a property that is computed from other properties.
+  ///
+  ///     let isReady = ReadOnlyProperty(combining: name, price) { !$0.isEmpty && $1 > 0 }
+  ///
+  /// Properties that change together, because they have one origin or are set in one `withTransaction`, send at most one
+  /// value. A value that is equal to the last one is not sent.
+  ///
+  /// - Parameters:
+  ///   - properties: The properties, or views of them.
+  ///   - combine: A closure that returns the value. The result must depend only on its parameters.
+  public init<each Input: PropertySource>(
+    combining properties: repeat each Input,
+    by combine: @escaping @Sendable (repeat (each Input).Value) -> Value
+  ) where Value: Equatable {
+    self.init { inputs in
+      CombiningOperator(inputs: (repeat inputs.property(each properties)), combine: combine)
+    }
+  }
+}
+
+/// An operator that combines the values of properties.
+private struct CombiningOperator<each Input: Sendable, Value: Equatable & Sendable>:
+  PropertyOperator
+{
+  let inputs: (repeat PropertyInput<each Input>)
+  let combine: @Sendable (repeat each Input) -> Value
+
+  func start() -> Value { update() }
+  func update() -> Value { combine(repeat (each inputs).value) }
+}

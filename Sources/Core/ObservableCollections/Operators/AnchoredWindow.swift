@@ -50,6 +50,8 @@ where Element.DifferenceIdentifier: Sendable {
   @usableFromInline let identifier: PropertyInput<Element.DifferenceIdentifier?>
   @usableFromInline let before: Int
   @usableFromInline let after: Int
+  /// A Boolean value that indicates whether the window is empty without the element.
+  @usableFromInline let needsAnchor: Bool
   /// The offset of the anchor.
   @usableFromInline var anchor = 0
   /// A Boolean value that indicates whether the anchor has the identity.
@@ -60,12 +62,13 @@ where Element.DifferenceIdentifier: Sendable {
   @inlinable
   init(
     input: CollectionInput<Element>, identifier: PropertyInput<Element.DifferenceIdentifier?>,
-    before: Int, after: Int
+    before: Int, after: Int, needsAnchor: Bool = false
   ) {
     self.input = input
     self.identifier = identifier
     self.before = before
     self.after = after
+    self.needsAnchor = needsAnchor
   }
 
   @inlinable
@@ -88,6 +91,7 @@ where Element.DifferenceIdentifier: Sendable {
 
   @inlinable
   func window(around anchor: Int, _ count: Int) -> Range<Int> {
+    if needsAnchor, !isFound { return 0..<0 }
     let end = after < count - anchor ? anchor + after + 1 : count
     return max(0, anchor - before)..<end
   }

@@ -44,6 +44,66 @@ public struct ElementOrder<Element: Sendable>: Sendable {
     ElementOrder { key($1) < key($0) }
   }
 
+  /// The end of a list where elements without a key are.
+  public enum MissingKeys: Sendable, Hashable {
+    case first, last
+  }
+
+  /// The ascending order of a key that an element may not have.
+  ///
+  ///     let byDate = todos.sorted(by: .ascending(\.due, missing: .last))
+  ///
+  /// - Parameters:
+  ///   - key: A key path or closure that returns the key of an element, or `nil`.
+  ///   - missing: The end of the list where elements without a key are. ``reversed`` exchanges the ends.
+  @inlinable
+  public static func ascending<Key: Comparable & SendableMetatype>(
+    _ key: @escaping @Sendable (Element) -> Key?, missing: MissingKeys
+  ) -> ElementOrder {
+    optional(key, missing) { $0 < $1 }
+  }
+
+  /// The descending order of a key that an element may not have.
+  ///
+  /// - Parameters:
+  ///   - key: A key path or closure that returns the key of an element, or `nil`.
+  ///   - missing: The end of the list where elements without a key are. ``reversed`` exchanges the ends.
+  @inlinable
+  public static func descending<Key: Comparable & SendableMetatype>(
+    _ key: @escaping @Sendable (Element) -> Key?, missing: MissingKeys
+  ) -> ElementOrder {
+    optional(key, missing) { $0 > $1 }
+  }
+
+  @inlinable
+  static func optional<Key: Comparable & SendableMetatype>(
+    _ key: @escaping @Sendable (Element) -> Key?, _ missing: MissingKeys,
+    _ precedes: @escaping @Sendable (Key, Key) -> Bool
+  ) -> ElementOrder {
+    ElementOrder { one, other in
+      switch (key(one), key(other)) {
+      case (let one?, let other?): precedes(one, other)
+      case (nil, nil): false
+      case (nil, _): missing == .first
+      case (_, nil): missing == .last
+      }
+    }
+  }
+
+  /// The order of a text for people: without regard to case, and with numbers by their values.
+  ///
+  ///     let byName = files.sorted(by: .natural(\.name))  // "img2", "IMG10", "img010"
+  ///
+  /// Digits are before other characters. The rest are compared by their Unicode scalars, not by the rules of a language.
+  /// Texts that differ only in case or in zeros before a number follow each other in the order of `String`, so the order
+  /// of different texts is always the same.
+  ///
+  /// - Parameter text: A key path or closure that returns the text of an element.
+  @inlinable
+  public static func natural(_ text: @escaping @Sendable (Element) -> String) -> ElementOrder {
+    ElementOrder { NaturalText.areInIncreasingOrder(text($0), text($1)) }
+  }
+
   /// The opposite order. Elements that compare as equal still keep the order of their source.
   @inlinable
   public var reversed: ElementOrder {
@@ -63,5 +123,56 @@ public struct ElementOrder<Element: Sendable>: Sendable {
   @inlinable
   public func precedes(_ one: Element, _ other: Element) -> Bool {
     isReversed ? forward(other, one) : forward(one, other)
+  }
+}
+
+/// The comparison of texts for people.
+@usableFromInline
+enum NaturalText {
+  private enum Part: Equatable {
+    /// The digits of a number, without zeros before them.
+    case number([UInt8])
+    /// A character in lowercase.
+    case character(String)
+
+    func precedes(_ other: Part) -> Bool {
+      switch (self, other) {
+      case (.number(let one), .number(let other)):
+        one.count != other.count ? one.count < other.count : one.lexicographicallyPrecedes(other)
+      case (.number, .character): true
+      case (.character, .number): false
+      case (.character(let one), .character(let other)): one < other
+      }
+    }
+  }
+
+  @usableFromInline
+  static func areInIncreasingOrder(_ one: String, _ other: String) -> Bool {
+    var (left, right) = (one[...], other[...])
+    while true {
+      guard let first = nextPart(&left) else { return !right.isEmpty || one < other }
+      guard let second = nextPart(&right) else { return false }
+      if first != second { return first.precedes(second) }
+    }
+  }
+
+  private static func nextPart(_ text: inout Substring) -> Part? {
+    guard let character = text.popFirst() else { return nil }
+    guard var digit = digit(character) else { return .character(character.lowercased()) }
+    var digits: [UInt8] = []
+    while true {
+      if digit > 0 || !digits.isEmpty { digits.append(digit) }
+      guard let next = text.first.flatMap(self.digit) else { break }
+      digit = next
+      text.removeFirst()
+    }
+    return .number(digits)
+  }
+
+  private static func digit(_ character: Character) -> UInt8? {
+    guard let scalar = character.unicodeScalars.first, character.unicodeScalars.count == 1,
+      scalar.properties.numericType == .decimal
+    else { return nil }
+    return scalar.properties.numericValue.map { UInt8($0) }
   }
 }

@@ -42,7 +42,7 @@ extension DataSource {
     with other: some DataSource<Other>,
     on key: @escaping @Sendable (Element) -> Other.DifferenceIdentifier?
   ) -> LiveCollection<Element> {
-    semiJoined(with: other, on: key, equals: { $0.differenceIdentifier })
+    marked(by: other, key, { $0.differenceIdentifier }, showsMatched: true).shownElements()
   }
 
   /// Derives the elements of this collection that have no match in another one.
@@ -85,11 +85,47 @@ extension DataSource {
     with other: some DataSource<Other>,
     on key: @escaping @Sendable (Element) -> Other.DifferenceIdentifier?
   ) -> LiveCollection<Element> {
-    antiJoined(with: other, on: key, equals: { $0.differenceIdentifier })
+    marked(by: other, key, { $0.differenceIdentifier }, showsMatched: false).shownElements()
+  }
+
+  /// Derives the pairs of elements of this collection and of another one with equal keys, and all other elements of both.
+  ///
+  ///     let rows = planned.fullJoined(with: actual, on: \.day, equals: \.day)
+  ///
+  /// The pairs of ``leftJoined(with:on:equals:)`` are first. After them, each element of the other collection that has no
+  /// match is in a pair with `nil`, in the order of that collection.
+  ///
+  /// | in | out |
+  /// |---|---|
+  /// | a change of this collection | as in `leftJoined`; insert or delete of elements of the other one that have no match now |
+  /// | a change of the other collection | as in `leftJoined`, or of the pairs without an element of this one |
+  ///
+  /// The result has loaded once both collections have.
+  ///
+  /// - Parameters:
+  ///   - other: The other collection.
+  ///   - key: A key path or closure that returns the key of an element of this collection, or `nil`.
+  ///   - otherKey: A key path or closure that returns the key of an element of the other collection, or `nil`.
+  /// - Complexity: O(k log n + m log n) for a change of k of n elements, which are in m pairs.
+  @inlinable
+  public func fullJoined<Other: Differentiable & Sendable, Key: Hashable & SendableMetatype>(
+    with other: some DataSource<Other>, on key: @escaping @Sendable (Element) -> Key?,
+    equals otherKey: @escaping @Sendable (Other) -> Key?
+  ) -> LiveCollection<JoinedPair<Element?, Other?>> {
+    typealias Pair = JoinedPair<Element?, Other?>
+    // One list of both, so the parts of the result change together.
+    let both = self.map { (element: Element) in Pair(left: element, right: nil) }
+      .concatenated(with: other.map { (element: Other) in Pair(left: nil, right: element) })
+    let left = both.compactMap { $0.left }
+    let right = both.compactMap { $0.right }
+    let unmatched = right.antiJoined(with: left, on: otherKey, equals: key)
+    return left.leftJoined(with: right, on: key, equals: otherKey)
+      .map { Pair(left: $0.left, right: $0.right) }
+      .concatenated(with: unmatched.map { Pair(left: nil, right: $0) })
   }
 
   @inlinable
-  func marked<Other: Differentiable & Sendable, Key: Hashable & SendableMetatype>(
+  func marked<Other: Differentiable & Sendable, Key: Hashable>(
     by other: some DataSource<Other>, _ key: @escaping @Sendable (Element) -> Key?,
     _ otherKey: @escaping @Sendable (Other) -> Key?, showsMatched: Bool
   ) -> LiveCollection<MarkedElement<Element>> {
@@ -141,7 +177,7 @@ struct PresenceOperator<
     var touched: [Key: Bool] = [:]
     if let change = KeyChange(right.change, key: rightKey) {
       let changeset = change.changeset
-      let places = right.change.map { changeset.deletions + changeset.updates.map(\.from) } ?? []
+      let places = changeset.deletions + changeset.updates.map(\.from)
       let old = places.map { rightRows.keys[rightRows.order[$0]] }
       for case let key? in old + change.inserted + change.updated {
         touched[key] = rightRows.has(key)

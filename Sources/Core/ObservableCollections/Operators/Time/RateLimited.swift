@@ -1,4 +1,5 @@
 import Diffing
+public import ReactiveSignals
 import SwappablePrimitives
 
 extension DataSource {
