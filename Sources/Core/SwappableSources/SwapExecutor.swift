@@ -20,6 +20,8 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
   /// The change that a guard has refused, and its property as soon as it is asked for.
   private var pendingChange: SignalValue<ChangeGuard<Element>.PendingChange?>?
   private var pendingSignal: Signal<ChangeGuard<Element>.PendingChange?>?
+  /// The swap that waits, as soon as it is asked for.
+  private var swappingSignal: Signal<SwapHandle?>?
 
   init(pauseHook: PauseHook?) {
     root = Node(
@@ -57,6 +59,29 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
       return signal
     }
     return ReadOnlyProperty(derived: signal)
+  }
+
+  /// The swap that waits. The property changes in the passes that deliver the contents.
+  var swappingProperty: ReadOnlyProperty<SwapHandle?> {
+    let signal = withLock { _ in
+      let signal =
+        swappingSignal
+        ?? Signal(Node(domain: root.domain, state: SignalValue(waitingHandle(after: nil))))
+      swappingSignal = signal
+      return signal
+    }
+    return ReadOnlyProperty(derived: signal)
+  }
+
+  /// Returns the handle of the swap that waits for its source or a decision. A swap that does not wait is not shown, unless
+  /// one is shown already.
+  private func waitingHandle(after shown: SwapHandle?) -> SwapHandle? {
+    guard let swap = machine.swap else { return nil }
+    switch swap.phase {
+    case .attaching, .comparing, .agreed: if shown == nil { return nil }
+    case .loading, .held: break
+    }
+    return SourceAttachment<Element>.cast(swap.staged).handle
   }
 
   /// The change of a swap that is held.
@@ -123,6 +148,8 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
 
     init(_ decision: Machine.Decision) { actions = decision.actions.reversed() }
 
+    var delivers: Bool { actions.contains { if case .deliver = $0 { true } else { false } } }
+
     /// A Boolean value that indicates whether nothing is left but to deliver.
     var isDelivery: Bool { if case .deliver = actions.last { actions.count == 1 } else { false } }
   }
@@ -161,6 +188,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
       var turn = Turn(decision)
       var replaced: [NodeState] = []
       for step in decision.steps { carryOut(step, &turn, &replaced, &state) }
+      replaced += setSwapping([], &turn, &state)
       return (turn, (decision, replaced))
     }
     withExtendedLifetime(released) {}
@@ -176,6 +204,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
       let new = StateBox<Element>.read(contents.box).state
       replaced += commit(changeset.map { (new.snapshot, $0) }, new, tickets, &state)
       replaced += setPendingChange(nil, tickets, &state)
+      replaced += setSwapping(tickets, &turn, &state)
     case .replay(let updates):
       for erased in updates {
         let update = CollectionUpdate<Element>.read(erased.update)
@@ -362,6 +391,21 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
     pendingChange = new == nil ? nil : value
     let released = pendingSignal?.node.commit(value, tickets: tickets, &state)
     return [replaced, released?.0, released?.1].compactMap(\.self)
+  }
+
+  /// Sets the swap that waits, under the lock, if somebody has asked for it.
+  ///
+  /// - Returns: Objects that the caller releases after it has released the lock.
+  private func setSwapping(
+    _ tickets: [Ticket], _ turn: inout Turn, _ state: inout Domain.State
+  ) -> [NodeState] {
+    guard let node = swappingSignal?.node else { return [] }
+    let old = node.committed(&state).flatMap { SignalValue<SwapHandle?>.read($0) }
+    let new = waitingHandle(after: old)
+    if new === old { return [] }
+    if !turn.delivers { turn.actions.append(.deliver) }
+    let released = node.commit(SignalValue(new), tickets: tickets, &state)
+    return [released.0, released.1].compactMap(\.self)
   }
 
   /// Computes the difference from the shown contents, and asks the guard. The shown contents do not change meanwhile.

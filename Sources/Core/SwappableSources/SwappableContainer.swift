@@ -102,6 +102,14 @@ public final class SwappableContainer<Element: Differentiable & Sendable>: DataS
     }
   }
 
+  /// The swap that waits until its source has loaded, or until a refused change is accepted, or `nil` if there is none.
+  ///
+  ///     let dimming = container.swapping.observe { list.isDimmed = $0 != nil }
+  ///
+  /// A swap to a loaded source is done at once, so it does not appear here. Observing the property does not keep the
+  /// container alive.
+  public var swapping: ReadOnlyProperty<SwapHandle?> { executor.swappingProperty }
+
   /// The change that a guard has refused, or `nil` if there is none.
   ///
   /// The change is the difference between the latest contents of both sources. It can be accepted or rejected. Observing the
