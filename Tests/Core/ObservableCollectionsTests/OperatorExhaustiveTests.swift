@@ -108,6 +108,66 @@ import Testing
     return outputs
   }
 
+  /// Joins that keep one side or both, neighbors, properties of elements, totals and selections.
+  private static func everyday(_ items: Items, _ value: Property<Int>) -> [Output] {
+    let others = items.filter { $0.id % 2 == 0 }
+    let key: @Sendable (TestElement) -> Int? = { $0.content == 1 ? nil : $0.id / 2 }
+    var outputs: [Output] = []
+    func add(
+      _ source: LiveCollection<TestElement>,
+      _ contents: @escaping ([TestElement], Int) -> [TestElement]
+    ) { outputs.append((source, contents)) }
+    func even(_ input: [TestElement]) -> [TestElement] { input.filter { $0.id % 2 == 0 } }
+    func isMatched(_ element: TestElement, _ input: [TestElement]) -> Bool {
+      even(input).contains { $0.id == key(element) }
+    }
+    add(items.semiJoined(with: others, on: key)) { input, _ in
+      input.filter { isMatched($0, input) }
+    }
+    add(items.antiJoined(with: others, on: key)) { input, _ in
+      input.filter { !isMatched($0, input) }
+    }
+    let full = items.fullJoined(with: others, on: key, equals: \.id)
+    add(full.map { TestElement($0.left?.id ?? -1, $0.right?.id ?? -1) }) { input, _ in
+      let rest = even(input).filter { right in !input.contains { key($0) == right.id } }
+      return JoinOracle.leftJoined(input, even(input), key, { $0.id })
+        .map { TestElement($0.left.id, $0.right?.id ?? -1) } + rest.map { TestElement(-1, $0.id) }
+    }
+    add(items.map(withPrevious: { TestElement($0.id, ($1?.id ?? 7) * 10 + ($1?.content ?? 7)) })) {
+      input, _ in
+      zip(input, [TestElement(7, 7)] + input).map { TestElement($0.id, $1.id * 10 + $1.content) }
+    }
+    add(items.map(each: { element in value.map { TestElement(element.id, $0) } })) { input, value in
+      input.map { TestElement($0.id, value) }
+    }
+    add(items.filter(byEach: { element in value.map { element.id > $0 } })) { input, value in
+      input.filter { $0.id > value }
+    }
+    add(items.sorted(byEach: { element in value.map { $0 == 1 ? element.content : -element.id } }))
+    { input, value in
+      stablySorted(input) { value == 1 ? $0.content < $1.content : $0.id > $1.id }
+    }
+    let totals = items.aggregated(by: \.content) { group in
+      group.live.sum(of: \.id).map { TestElement(group.key, $0) }
+    }
+    add(totals) { input, _ in
+      GroupingTests.sections(input) { $0.content }.map { section in
+        TestElement(section.key, section.elements.reduce(0) { $0 + $1.id })
+      }
+    }
+    add(items.paused(while: value.map { $0 > 9 })) { input, _ in input }
+    let selection = items.selection(whenGone: .remember)
+    selection.select(1)
+    add(selection.selected) { input, _ in input.filter { $0.id == 1 } }
+    add(selection.unselected) { input, _ in input.filter { $0.id != 1 } }
+    let single = items.distinct()
+    add(single.prefix(single.live(upTo: 2).count)) { input, _ in
+      let single = SetOracle.distinct(input)
+      return single.firstIndex { $0.id == 2 }.map { Array(single[...$0]) } ?? []
+    }
+    return outputs
+  }
+
   @Test func `each change between short lists with repeated identities`() throws {
     let elements = [TestElement(1, 0), TestElement(1, 1), TestElement(2, 0)]
     try check(everyList(upTo: 3, of: elements), values: [1])
@@ -123,7 +183,9 @@ import Testing
 
   private func check(_ lists: [[TestElement]], values: [Int]) throws {
     let (items, value) = (Items(), Property(1))
-    let outputs = Self.outputs(items, value) + Self.combinations(items, value)
+    let outputs =
+      Self.outputs(items, value) + Self.combinations(items, value)
+      + Self.everyday(items, value)
     let recorders = outputs.map { RecordingObserver($0.source, keeps: 3) }
     // An ordinary run takes one of seven changes.
     let stride = TestRun.isLong ? 1 : 7

@@ -58,6 +58,7 @@ struct PipelineLink {
     (0..<Self.simpleCount).map(simple) + (0..<Self.groupingCount).map(grouping)
       + (0..<Self.treeCount).map(tree) + (0..<Self.timedCount).map(timed)
       + (0..<Self.combinedCount).map { combined($0, with: other) }
+      + (0..<Self.everydayCount).map { everyday($0, with: other) }
   }
 
   /// The names of all operators.
@@ -324,6 +325,92 @@ struct PipelineLink {
       }
     default:
       return both("concatenated", source.concatenated(with: other.source), other) { $0 + $1 }
+    }
+  }
+
+  static let everydayCount = 11
+
+  /// Joins that keep one side or both, neighbors, properties of elements, totals and selections.
+  func everyday(_ kind: Int, with other: Pipeline) -> Pipeline {
+    let key: @Sendable (TestElement) -> Int? = { $0.content % 5 == 4 ? nil : $0.id / 2 }
+    let value = parameter
+    switch kind {
+    case 0:
+      let output = source.semiJoined(with: other.source, on: key, equals: \.content)
+      return both("semiJoined", output, other) { lefts, rights in
+        lefts.filter { left in rights.contains { $0.content == key(left) } }
+      }
+    case 1:
+      let output = source.antiJoined(with: other.source, on: key)
+      return both("antiJoined", output, other) { lefts, rights in
+        lefts.filter { left in !rights.contains { $0.id == key(left) } }
+      }
+    case 2 where !isLong:
+      let output = source.fullJoined(with: other.source, on: key, equals: key)
+        .map { pair(JoinedPair(left: $0.left ?? TestElement(-1, 0), right: $0.right)) }
+      return both("fullJoined", output, other) { lefts, rights in
+        let unmatched = rights.filter { right in
+          !lefts.contains { key($0) != nil && key($0) == key(right) }
+        }
+        return JoinOracle.leftJoined(lefts, rights, key, key).map(pair)
+          + unmatched.map { pair(JoinedPair(left: TestElement(-1, 0), right: $0)) }
+      }
+    case 3:
+      let output = source.map(withPrevious: {
+        TestElement($0.id, ($0.content + ($1?.id ?? 9)) % 100)
+      })
+      return next("map(withPrevious:)", output) { input, _ in
+        zip(input, [TestElement(9, 0)] + input).map {
+          TestElement($0.id, ($0.content + $1.id) % 100)
+        }
+      }
+    case 4:
+      let output = source.map(each: { element in
+        value.map { TestElement(element.id, element.content + $0) }
+      })
+      return next("map(each: \(index))", output) { input, value in
+        input.map { TestElement($0.id, $0.content + value) }
+      }
+    case 5:
+      let output = source.filter(byEach: { element in value.map { element.id % 5 >= $0 } })
+      return next("filter(byEach: \(index))", output) { input, value in
+        input.filter { $0.id % 5 >= value }
+      }
+    case 6:
+      let output = source.sorted(byEach: { element in
+        value.map { ($0 + element.id) % 5 }
+      })
+      return next("sorted(byEach: \(index))", output) { input, value in
+        stablySorted(input, .ascending { (value + $0.id) % 5 })
+      }
+    case 7:
+      let output = source.aggregated(by: { $0.id % 7 }) { group in
+        group.live.sum(of: \.content).map { TestElement(group.key, $0 % 100) }
+      }
+      return next("aggregated", output) { input, _ in
+        GroupingTests.sections(input) { $0.id % 7 }.map { section in
+          TestElement(section.key, section.elements.reduce(0) { $0 + $1.content } % 100)
+        }
+      }
+    case 8:
+      // The pauses end together with the steps.
+      let output = source.paused(while: value.map { $0 > 9 })
+      return next("paused", output) { input, _ in input }
+    case 9:
+      // Which elements are selected depends on the past, but each one is in one of the lists.
+      let selection = source.selection()
+      selection.selectAll { $0.id % 2 == 0 }
+      let order = ElementOrder<TestElement>.ascending(\.id).then(.ascending(\.content))
+      let output = selection.unselected.concatenated(with: selection.selected).sorted(by: order)
+      return next("selection", output) { input, _ in stablySorted(input, order) }
+    default:
+      // Of several elements with the identity, the one counts that was found first.
+      let single = source.distinct()
+      let limit = single.live(upTo: value.map { Optional($0) }).count
+      return next("live(upTo: \(index))", single.prefix(limit)) { input, value in
+        let single = SetOracle.distinct(input)
+        return single.firstIndex { $0.id == value }.map { Array(single[...$0]) } ?? []
+      }
     }
   }
 }

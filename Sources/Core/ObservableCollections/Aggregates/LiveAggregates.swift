@@ -19,7 +19,8 @@ extension DataSource where Element.DifferenceIdentifier: Sendable {
   ///
   /// If no element has the identity, the aggregates are those of an empty collection.
   ///
-  /// - Parameter identity: The identity of the last element that counts, the first one if several elements have it.
+  /// - Parameter identity: The identity of the last element that counts. If several elements have it, it is the one that
+  ///   was found first, as long as it is there.
   /// - Complexity: O(k log n) for a change of k of n elements, and O(w log n) if the element moves by w elements.
   @inlinable
   public func live(upTo identity: Element.DifferenceIdentifier) -> LiveAggregates<Element> {
