@@ -116,9 +116,9 @@ import Testing
 
   @Test func `the property of each element is followed`() throws {
     let devices = ArrayDataSource((0..<4).map { Device(id: $0, level: Property($0)) })
-    let levels = devices.map(each: { device in device.level.map { TestElement(device.id, $0) } })
+    let levels = devices.map(each: \.level) { TestElement($0.id, $1) }
     let high = devices.filter(byEach: { $0.level.map { $0 > 1 } })
-    let sorted = devices.sorted(byEach: { $0.level })
+    let sorted = devices.sorted(byEach: \.level)
     let events = RecordingObserver(levels)
     #expect(levels.snapshot.map(\.content) == [0, 1, 2, 3])
     devices.snapshot[0].level.value = 7

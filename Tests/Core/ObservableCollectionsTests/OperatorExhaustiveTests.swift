@@ -137,7 +137,7 @@ import Testing
       input, _ in
       zip(input, [TestElement(7, 7)] + input).map { TestElement($0.id, $1.id * 10 + $1.content) }
     }
-    add(items.map(each: { element in value.map { TestElement(element.id, $0) } })) { input, value in
+    add(items.map(each: { _ in value }) { TestElement($0.id, $1) }) { input, value in
       input.map { TestElement($0.id, value) }
     }
     add(items.filter(byEach: { element in value.map { element.id > $0 } })) { input, value in

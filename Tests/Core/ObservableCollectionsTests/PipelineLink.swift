@@ -347,13 +347,13 @@ struct PipelineLink {
       }
     case 2 where !isLong:
       let output = source.fullJoined(with: other.source, on: key, equals: key)
-        .map { pair(JoinedPair(left: $0.left ?? TestElement(-1, 0), right: $0.right)) }
+        .map { pair(JoinedPair(left: $0.left ?? TestElement(999, 0), right: $0.right)) }
       return both("fullJoined", output, other) { lefts, rights in
         let unmatched = rights.filter { right in
           !lefts.contains { key($0) != nil && key($0) == key(right) }
         }
         return JoinOracle.leftJoined(lefts, rights, key, key).map(pair)
-          + unmatched.map { pair(JoinedPair(left: TestElement(-1, 0), right: $0)) }
+          + unmatched.map { pair(JoinedPair(left: TestElement(999, 0), right: $0)) }
       }
     case 3:
       let output = source.map(withPrevious: {
@@ -365,9 +365,9 @@ struct PipelineLink {
         }
       }
     case 4:
-      let output = source.map(each: { element in
-        value.map { TestElement(element.id, element.content + $0) }
-      })
+      let output = source.map(each: { _ in value }) {
+        TestElement($0.id, $0.content + $1)
+      }
       return next("map(each: \(index))", output) { input, value in
         input.map { TestElement($0.id, $0.content + value) }
       }
@@ -407,9 +407,9 @@ struct PipelineLink {
       // Of several elements with the identity, the one counts that was found first.
       let single = source.distinct()
       let limit = single.live(upTo: value.map { Optional($0) }).count
-      return next("live(upTo: \(index))", single.prefix(limit)) { input, value in
+      return next("live(upTo: \(index))", single.dropFirst(limit)) { input, value in
         let single = SetOracle.distinct(input)
-        return single.firstIndex { $0.id == value }.map { Array(single[...$0]) } ?? []
+        return Array(single.dropFirst(single.firstIndex { $0.id == value }.map { $0 + 1 } ?? 0))
       }
     }
   }

@@ -1,5 +1,6 @@
 public import Diffing
 public import ReactiveSignals
+import SwappablePrimitives
 
 extension LiveCollection where Element.DifferenceIdentifier: Sendable {
   /// The elements of a list that a person or a program has selected.
@@ -38,14 +39,13 @@ extension LiveCollection where Element.DifferenceIdentifier: Sendable {
     }
 
     /// All elements, with marks on the selected ones.
-    @usableFromInline let marked: LiveCollection<MarkedElement<Element>>
+    private let marked: LiveCollection<MarkedElement<Element>>
     private let requests: Property<SelectionRequests<Element>>
     /// The selected elements, in the order of the list.
     public let selected: LiveCollection<Element>
-    /// All other elements, in the order of the list.
-    public let unselected: LiveCollection<Element>
-    /// The number of selected elements in the list.
-    public let count: ReadOnlyProperty<Int>
+    /// What was asked for, and costs as much as `selected` at each change.
+    private let others = Locked(
+      (list: LiveCollection<Element>?.none, count: ReadOnlyProperty<Int>?.none))
 
     fileprivate init(of source: some DataSource<Element>, mode: Mode, whenGone: Departure) {
       let requests = Property(SelectionRequests<Element>())
@@ -56,8 +56,26 @@ extension LiveCollection where Element.DifferenceIdentifier: Sendable {
       }
       (self.requests, self.marked) = (requests, marked)
       selected = marked.shownElements()
-      unselected = marked.compactMap { $0.isShown ? nil : $0.element }
-      count = selected.live.count
+    }
+
+    /// All other elements, in the order of the list.
+    public var unselected: LiveCollection<Element> {
+      if let list = others.withLock({ $0.list }) { return list }
+      let new = marked.compactMap { $0.isShown ? nil : $0.element }
+      return others.withLock { others in
+        others.list = others.list ?? new
+        return others.list ?? new
+      }
+    }
+
+    /// The number of selected elements in the list.
+    public var count: ReadOnlyProperty<Int> {
+      if let count = others.withLock({ $0.count }) { return count }
+      let new = selected.live.count
+      return others.withLock { others in
+        others.count = others.count ?? new
+        return others.count ?? new
+      }
     }
 
     /// Returns a property that says whether an element with an identity is in the list, and selected.

@@ -446,7 +446,7 @@ package final class Node: @unchecked Sendable {
   // MARK: Connections
 
   /// Starts this node and everything upstream of it that waits for its first observer.
-  func start() {
+  package func start() {
     schedulePoint()
     if isStarted.exchange(true, ordering: .relaxed) { return }
     var open = [self]

@@ -32,15 +32,25 @@ var failed = false
 @MainActor func count<Output>(
   _ name: String, atMost limit: Double, _ derive: (ArrayDataSource<Row>) -> LiveCollection<Output>
 ) {
+  count(name, atMost: limit) { rows in
+    let list = derive(rows)
+    return [
+      list.observe { event in
+        if case .change(let change) = event { precondition(!change.changeset.isEmpty) }
+      }
+    ]
+  }
+}
+
+@MainActor func count(
+  _ name: String, atMost limit: Double, _ follow: (ArrayDataSource<Row>) -> [Disposable]
+) {
   guard wanted.isEmpty || wanted.contains(name) else { return }
   var generator = Generator()
   var keys = Array(0..<rowCount)
   keys.shuffle(using: &generator)
   let rows = ArrayDataSource(keys.indices.map { Row(id: $0, key: keys[$0], text: "row \($0)") })
-  let list = derive(rows)
-  let observation = list.observe { event in
-    if case .change(let change) = event { precondition(!change.changeset.isEmpty) }
-  }
+  let observations = follow(rows)
   func update(_ number: Int) {
     rows.update(at: Int.random(in: 0..<rowCount, using: &generator)) { row in
       row.text = number % 2 == 0 ? "even" : "odd"
@@ -52,7 +62,7 @@ var failed = false
   for number in 0..<updateCount { update(number) }
   _ = allocation_meter_stop()
   let objects = Double(allocation_meter_blocks()) / Double(updateCount)
-  observation.dispose()
+  for observation in observations { observation.dispose() }
   let isTooMany = objects > limit
   failed = failed || isTooMany
   print(
@@ -64,6 +74,8 @@ var failed = false
 @Sendable func group(_ row: Row) -> Int { row.id % 32 }
 
 let few = ArrayDataSource((0..<10).map { Row(id: -1 - $0, key: $0, text: "few") })
+let levels = (0..<rowCount).map { Property($0) }
+let flags = (0..<rowCount).map { Property($0 % 2 == 0) }
 let names = ArrayDataSource((0..<32).map { Row(id: $0, key: $0, text: "name") })
 
 count("plain", atMost: 7) { $0.collection }
@@ -85,4 +97,34 @@ count("subtracting", atMost: 14) { $0.subtracting(few) }
 count("joined", atMost: 13) { $0.joined(with: names, on: group) }
 count("leftJoined", atMost: 13) { $0.leftJoined(with: names, on: group) }
 count("outline", atMost: 15) { $0.outline { $0.id % 32 == 0 ? nil : $0.id - $0.id % 32 } }
+count("semiJoined", atMost: 999) { $0.semiJoined(with: names, on: group) }
+count("antiJoined", atMost: 999) { $0.antiJoined(with: few, on: group) }
+count("fullJoined", atMost: 999) { $0.fullJoined(with: names, on: group, equals: \.id) }
+count("map(withPrevious:)", atMost: 999) { rows in
+  rows.map(withPrevious: { Row(id: $0.id, key: $0.key, text: $1?.text ?? "") })
+}
+count("map(each:)", atMost: 999) { rows in
+  rows.map(each: { levels[$0.id] }) { Row(id: $0.id, key: $0.key + $1, text: $0.text) }
+}
+count("filter(byEach:)", atMost: 999) { rows in
+  rows.filter(byEach: { flags[$0.id] })
+}
+count("sorted(byEach:)", atMost: 999) { rows in rows.sorted(byEach: { levels[$0.id] }) }
+count("aggregated", atMost: 999) { rows in
+  rows.aggregated(by: group) { group in
+    group.live.sum(of: \.key).map { Row(id: group.key, key: $0, text: "") }
+  }
+}
+count("paused", atMost: 999) { $0.paused(while: Property(false)) }
+count("selection", atMost: 999) { rows in
+  let selection = rows.selection()
+  selection.selectAll(where: isEven)
+  return [selection.selected.observe { _ in }]
+}
+count("live(upTo:)", atMost: 999) { rows in
+  [rows.live(upTo: 500).sum(of: \.key).observe { _ in }]
+}
+count("forEach(lifetime:)", atMost: 999) { rows in
+  [rows.forEach(lifetime: { _ in nil })]
+}
 exit(failed ? 1 : 0)

@@ -65,6 +65,14 @@ struct Pipeline: Sendable {
     derive = { Derived(of: $0, observations: observe($0)) }
   }
 
+  /// Creates a pipeline of work for rows, without an output.
+  init(
+    _ name: String, work observe: @escaping @Sendable (ArrayDataSource<Row>) -> [Disposable]
+  ) {
+    (self.name, target) = (name, nil)
+    derive = { Derived(of: $0, observations: observe($0)) }
+  }
+
   /// Creates a pipeline with a parameter.
   init<Element, Value>(
     _ name: String, _ target: Target? = nil,

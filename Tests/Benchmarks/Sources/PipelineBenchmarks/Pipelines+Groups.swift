@@ -44,6 +44,49 @@ extension Pipeline {
     },
   ]
 
+  /// The pipelines of work that people do by hand elsewhere: selections, work for each row, totals as rows.
+  static let everyday: [Pipeline] = [
+    Pipeline("semiJoined") { $0.semiJoined(with: ArrayDataSource(groupNames)) { $0.group } },
+    Pipeline("antiJoined") { $0.antiJoined(with: ArrayDataSource(few)) { $0.group } },
+    Pipeline("fullJoined") {
+      $0.fullJoined(with: ArrayDataSource(groupNames), on: { $0.group }, equals: \.id)
+    },
+    Pipeline("map(withPrevious:)") { rows in
+      rows.map(withPrevious: {
+        Row(id: $0.id, value: $0.value &+ ($1?.value ?? 0), title: $0.title)
+      })
+    },
+    Pipeline("map(each:)") { rows in
+      let levels = (0..<Row.groups).map { Property($0) }
+      return rows.map(each: { levels[$0.group] }) {
+        Row(id: $0.id, value: $0.value + $1, title: $0.title)
+      }
+    },
+    Pipeline("filter(byEach:)") { rows in
+      let levels = (0..<Row.groups).map { Property($0 < Row.groups / 2) }
+      return rows.filter(byEach: { levels[$0.group] })
+    },
+    Pipeline("sorted(byEach:)") { rows in
+      let levels = (0..<Row.groups).map { Property($0) }
+      return rows.sorted(byEach: { levels[$0.group] })
+    },
+    Pipeline("aggregated") { rows in
+      rows.aggregated(by: { $0.group }) { group in
+        group.live.sum(of: \.value).map { Row(id: group.key, value: $0, title: "") }
+      }
+    },
+    Pipeline("paused") { $0.paused(while: Property(false)) },
+    Pipeline("selection, half selected") { rows in
+      let selection = rows.selection()
+      selection.selectAll { $0.passes }
+      return selection.selected
+    },
+    Pipeline("live(upTo:)") { rows in
+      rows.live(upTo: rows.snapshot[rows.count / 2].id).sum(of: \.value)
+    },
+    Pipeline("forEach(lifetime:)", work: { [$0.forEach(lifetime: { _ in nil })] }),
+  ]
+
   /// Rows that are in no measured list.
   static let few = (-100..<0).map { Row(id: $0, value: 0, title: "") }
 

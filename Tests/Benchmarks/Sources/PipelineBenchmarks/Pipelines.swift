@@ -2,7 +2,7 @@ import Swappable
 
 extension Pipeline {
   /// All pipelines. The first is the list without operators, which the others are compared with.
-  static let all = oneList + groups + severalLists
+  static let all = oneList + groups + severalLists + everyday
 
   private static let oneList: [Pipeline] = [
     Pipeline("plain") { $0.collection },

@@ -430,7 +430,11 @@ final class FollowedUpdates: NodeUpdate, @unchecked Sendable {
         items.append(item)
       }
     }
-    changes = (changes.count + next.changes.count, changes.limit + next.changes.limit)
+    // A property has no limit.
+    let limit = changes.limit.addingReportingOverflow(next.changes.limit)
+    changes = (
+      changes.count + next.changes.count, limit.overflow ? .max : limit.partialValue
+    )
     return self
   }
 

@@ -88,7 +88,7 @@ extension DataSource {
     LiveCollection { inputs in
       JoinOperator(
         left: inputs.collection(self), right: inputs.collection(other), leftKey: key,
-        rightKey: otherKey, match: { $0 }, missing: nil)
+        rightKey: otherKey, side: { $0 }, match: { $0 }, missing: nil)
     }
   }
 
@@ -112,7 +112,7 @@ extension DataSource {
     LiveCollection { inputs in
       JoinOperator(
         left: inputs.collection(self), right: inputs.collection(other), leftKey: key,
-        rightKey: { $0.differenceIdentifier }, match: { $0 }, missing: nil)
+        rightKey: { $0.differenceIdentifier }, side: { $0 }, match: { $0 }, missing: nil)
     }
   }
 
@@ -151,7 +151,7 @@ extension DataSource {
     LiveCollection { inputs in
       JoinOperator(
         left: inputs.collection(self), right: inputs.collection(other, isRequired: false),
-        leftKey: key, rightKey: otherKey, match: { $0 }, missing: .some(nil))
+        leftKey: key, rightKey: otherKey, side: { $0 }, match: { $0 }, missing: .some(nil))
     }
   }
 
@@ -177,7 +177,8 @@ extension DataSource {
     LiveCollection { inputs in
       JoinOperator(
         left: inputs.collection(self), right: inputs.collection(other, isRequired: false),
-        leftKey: key, rightKey: { $0.differenceIdentifier }, match: { $0 }, missing: .some(nil))
+        leftKey: key, rightKey: { $0.differenceIdentifier }, side: { $0 }, match: { $0 },
+        missing: .some(nil))
     }
   }
 }

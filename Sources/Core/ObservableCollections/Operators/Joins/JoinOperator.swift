@@ -6,14 +6,16 @@ public import Diffing
 @usableFromInline
 struct JoinOperator<
   Left: Differentiable & Sendable, Right: Differentiable & Sendable, Key: Hashable,
-  Match: Differentiable & Sendable
+  Side: Differentiable & Sendable, Match: Differentiable & Sendable
 >: ~Copyable, CollectionOperator {
-  @usableFromInline typealias Pair = JoinedPair<Left, Match>
+  @usableFromInline typealias Pair = JoinedPair<Side, Match>
 
   @usableFromInline let left: CollectionInput<Left>
   @usableFromInline let right: CollectionInput<Right>
   @usableFromInline let leftKey: @Sendable (Left) -> Key?
   @usableFromInline let rightKey: @Sendable (Right) -> Key?
+  /// Returns the left side of a pair.
+  @usableFromInline let side: @Sendable (Left) -> Side
   /// Returns the right side of a pair.
   @usableFromInline let match: @Sendable (Right) -> Match
   /// The right side of a pair for a left element without a match, or `nil` if there is no such pair.
@@ -28,20 +30,40 @@ struct JoinOperator<
   init(
     left: CollectionInput<Left>, right: CollectionInput<Right>,
     leftKey: @escaping @Sendable (Left) -> Key?, rightKey: @escaping @Sendable (Right) -> Key?,
-    match: @escaping @Sendable (Right) -> Match, missing: Match?
+    side: @escaping @Sendable (Left) -> Side, match: @escaping @Sendable (Right) -> Match,
+    missing: Match?
   ) {
     (self.left, self.right, self.leftKey, self.rightKey) = (left, right, leftKey, rightKey)
-    (self.match, self.missing) = (match, missing)
+    (self.side, self.match, self.missing) = (side, match, missing)
   }
 
   @inlinable
   mutating func update(_ output: CollectionDraft<Pair>) {
     let leftChange = KeyChange(left.change, key: leftKey)
     let rightChange = KeyChange(right.change, key: rightKey)
-    let isLarge =
-      leftChange?.isLarge(leftRows) == true || rightChange?.isLarge(rightRows) == true
+    if isLarge(leftChange, rightChange, output) {
+      rebuild(leftChange, rightChange, output)
+    } else {
+      follow(leftChange, rightChange, output)
+    }
+  }
+
+  /// Returns whether visiting all pairs takes less time than following each operation.
+  @inlinable
+  func isLarge(
+    _ leftChange: KeyChange<Left, Key>?, _ rightChange: KeyChange<Right, Key>?,
+    _ output: CollectionDraft<Pair>
+  ) -> Bool {
+    leftChange?.isLarge(leftRows) == true || rightChange?.isLarge(rightRows) == true
       || rightChange.map { pairCount(of: $0) > max(16, output.count / 32) } == true
-    if isLarge { return rebuild(leftChange, rightChange, output) }
+  }
+
+  /// Follows changes of a few elements.
+  @inlinable
+  mutating func follow(
+    _ leftChange: KeyChange<Left, Key>?, _ rightChange: KeyChange<Right, Key>?,
+    _ output: CollectionDraft<Pair>
+  ) {
     // The left change first, with the right elements before their change. Both may be changes of one collection.
     if let leftChange { followLeft(leftChange, right.change?.before ?? right.snapshot, output) }
     if let rightChange { followRight(rightChange, output) }
@@ -79,8 +101,9 @@ struct JoinOperator<
       let (element, row) = (after[update.to], leftRows.order[update.to])
       let block = lengths.block(at: update.to)
       if leftRows.keys[row] == key {
+        let side = side(element)
         output.apply(valid: Changeset(updates: block.map { .init(from: $0, to: $0) })) {
-          Pair(left: element, right: output[$0].right)
+          Pair(left: side, right: output[$0].right)
         }
       } else {
         leftRows.setKey(of: row, to: key)
@@ -95,10 +118,11 @@ struct JoinOperator<
 
   @inlinable
   func pairs(of element: Left, _ key: Key?, _ rights: Snapshot<Right>) -> [Pair] {
+    let side = side(element)
     let pairs = rightRows.rows(of: rightRows.entry(of: key)).map { row in
-      Pair(left: element, right: match(rights[rightRows.order.offset(of: row)]))
+      Pair(left: side, right: match(rights[rightRows.order.offset(of: row)]))
     }
-    if pairs.isEmpty, let missing { return [Pair(left: element, right: missing)] }
+    if pairs.isEmpty, let missing { return [Pair(left: side, right: missing)] }
     return pairs
   }
 
@@ -163,7 +187,7 @@ struct JoinOperator<
     for partner in partners { lengths.setLength(partner.block.count + 1, at: partner.offset) }
     output.apply(
       valid: Changeset(insertions: partners.enumerated().map { $0 + $1.block.lowerBound + index }),
-      inserted: partners.map { Pair(left: lefts[$0.offset], right: new) })
+      inserted: partners.map { Pair(left: side(lefts[$0.offset]), right: new) })
   }
 
   /// Replaces the first pair of left elements by one with another right side.
@@ -174,7 +198,7 @@ struct JoinOperator<
     let (starts, lefts) = (partners.map { $0.block.lowerBound }, left.snapshot)
     output.apply(
       valid: Changeset(deletions: starts, insertions: starts),
-      inserted: partners.map { Pair(left: lefts[$0.offset], right: new) })
+      inserted: partners.map { Pair(left: side(lefts[$0.offset]), right: new) })
   }
 
   @inlinable
@@ -186,7 +210,7 @@ struct JoinOperator<
     }
     output.apply(
       valid: Changeset(updates: updates),
-      updated: partners.map { Pair(left: lefts[$0.offset], right: new) })
+      updated: partners.map { Pair(left: side(lefts[$0.offset]), right: new) })
   }
 
   @inlinable
@@ -263,11 +287,11 @@ extension JoinOperator {
       for index in 0..<rightRows.count(of: entry) {
         guard let match = rightRows.row(index, of: entry) else { break }
         let other = offsets[Int(match)]
-        pairs.append(Pair(left: lefts[offset], right: self.match(rights[other])))
+        pairs.append(Pair(left: side(lefts[offset]), right: self.match(rights[other])))
         body(offset, other)
       }
       if pairs.count == start, let missing {
-        pairs.append(Pair(left: lefts[offset], right: missing))
+        pairs.append(Pair(left: side(lefts[offset]), right: missing))
         body(offset, -1)
       }
       lengths.append(pairs.count - start)

@@ -29,7 +29,7 @@ extension DataSource {
     with other: some DataSource<Other>, on key: @escaping @Sendable (Element) -> Key?,
     equals otherKey: @escaping @Sendable (Other) -> Key?
   ) -> LiveCollection<Element> {
-    marked(by: other, key, otherKey, showsMatched: true).shownElements()
+    filtered(by: other, key, otherKey, showsMatched: true)
   }
 
   /// Derives the elements of this collection that refer to an element of another one.
@@ -42,7 +42,7 @@ extension DataSource {
     with other: some DataSource<Other>,
     on key: @escaping @Sendable (Element) -> Other.DifferenceIdentifier?
   ) -> LiveCollection<Element> {
-    marked(by: other, key, { $0.differenceIdentifier }, showsMatched: true).shownElements()
+    filtered(by: other, key, { $0.differenceIdentifier }, showsMatched: true)
   }
 
   /// Derives the elements of this collection that have no match in another one.
@@ -72,7 +72,7 @@ extension DataSource {
     with other: some DataSource<Other>, on key: @escaping @Sendable (Element) -> Key?,
     equals otherKey: @escaping @Sendable (Other) -> Key?
   ) -> LiveCollection<Element> {
-    marked(by: other, key, otherKey, showsMatched: false).shownElements()
+    filtered(by: other, key, otherKey, showsMatched: false)
   }
 
   /// Derives the elements of this collection that refer to no element of another one.
@@ -85,7 +85,7 @@ extension DataSource {
     with other: some DataSource<Other>,
     on key: @escaping @Sendable (Element) -> Other.DifferenceIdentifier?
   ) -> LiveCollection<Element> {
-    marked(by: other, key, { $0.differenceIdentifier }, showsMatched: false).shownElements()
+    filtered(by: other, key, { $0.differenceIdentifier }, showsMatched: false)
   }
 
   /// Derives the pairs of elements of this collection and of another one with equal keys, and all other elements of both.
@@ -112,23 +112,19 @@ extension DataSource {
     with other: some DataSource<Other>, on key: @escaping @Sendable (Element) -> Key?,
     equals otherKey: @escaping @Sendable (Other) -> Key?
   ) -> LiveCollection<JoinedPair<Element?, Other?>> {
-    typealias Pair = JoinedPair<Element?, Other?>
-    // One list of both, so the parts of the result change together.
-    let both = self.map { (element: Element) in Pair(left: element, right: nil) }
-      .concatenated(with: other.map { (element: Other) in Pair(left: nil, right: element) })
-    let left = both.compactMap { $0.left }
-    let right = both.compactMap { $0.right }
-    let unmatched = right.antiJoined(with: left, on: otherKey, equals: key)
-    return left.leftJoined(with: right, on: key, equals: otherKey)
-      .map { Pair(left: $0.left, right: $0.right) }
-      .concatenated(with: unmatched.map { Pair(left: nil, right: $0) })
+    LiveCollection { inputs in
+      FullJoinOperator(
+        join: JoinOperator(
+          left: inputs.collection(self), right: inputs.collection(other), leftKey: key,
+          rightKey: otherKey, side: { $0 }, match: { $0 }, missing: .some(nil)))
+    }
   }
 
   @inlinable
-  func marked<Other: Differentiable & Sendable, Key: Hashable>(
+  func filtered<Other: Differentiable & Sendable, Key: Hashable>(
     by other: some DataSource<Other>, _ key: @escaping @Sendable (Element) -> Key?,
     _ otherKey: @escaping @Sendable (Other) -> Key?, showsMatched: Bool
-  ) -> LiveCollection<MarkedElement<Element>> {
+  ) -> LiveCollection<Element> {
     LiveCollection { inputs in
       PresenceOperator(
         left: inputs.collection(self), right: inputs.collection(other), leftKey: key,
@@ -137,12 +133,12 @@ extension DataSource {
   }
 }
 
-/// An operator that marks the elements of its left input by whether the right input has their keys.
+/// An operator that keeps the elements of its left input whose keys the right input has, or has not.
 @usableFromInline
 struct PresenceOperator<
   Left: Differentiable & Sendable, Right: Differentiable & Sendable, Key: Hashable
 >: ~Copyable, CollectionOperator {
-  @usableFromInline typealias Output = MarkedElement<Left>
+  @usableFromInline typealias Output = Left
 
   @usableFromInline let left: CollectionInput<Left>
   @usableFromInline let right: CollectionInput<Right>
@@ -152,6 +148,7 @@ struct PresenceOperator<
   @usableFromInline let showsMatched: Bool
   @usableFromInline var leftRows = RowsByKey<Key>(keepsOrder: false)
   @usableFromInline var rightRows = RowsByKey<Key>(keepsOrder: false)
+  @usableFromInline var shown = ShownPart()
 
   @inlinable
   init(
@@ -164,38 +161,199 @@ struct PresenceOperator<
   }
 
   @inlinable
-  mutating func start(_ output: CollectionDraft<Output>) {
-    let keys = left.snapshot.map { RowsByKey.matchable(leftKey($0)) }
-    leftRows.replaceAll(with: keys)
+  mutating func start(_ output: CollectionDraft<Left>) {
+    leftRows.replaceAll(with: left.snapshot.map { RowsByKey.matchable(leftKey($0)) })
     rightRows.replaceAll(with: right.snapshot.map { RowsByKey.matchable(rightKey($0)) })
-    output.append(contentsOf: zip(left.snapshot, keys).map { mark($0, $1) })
+    output.append(contentsOf: showAll().map { left.snapshot[$0] })
+  }
+
+  @inlinable
+  mutating func update(_ output: CollectionDraft<Left>) {
+    let leftChange = KeyChange(left.change, key: leftKey)
+    let rightChange = KeyChange(right.change, key: rightKey)
+    let touched = rightRows.presence(of: rightChange)
+    let isLarge =
+      leftChange?.isLarge(leftRows) == true || rightChange?.isLarge(rightRows) == true
+      || leftRows.count(ofAll: touched.keys) > max(16, leftRows.count / 32)
+    if isLarge { return rebuild(leftChange, rightChange, output) }
+    if let rightChange { rightRows.follow(rightChange) }
+    if let leftChange {
+      leftRows.follow(leftChange)
+      shown.follow(leftChange, from: 0, in: output) {
+        rightRows.has($0) == showsMatched
+      } element: {
+        $0
+      }
+    }
+    for (key, wasPresent) in touched where rightRows.has(key) != wasPresent {
+      for offset in leftRows.offsets(of: key) {
+        shown.show(wasPresent != showsMatched, at: offset, from: 0, in: output) {
+          left.snapshot[offset]
+        }
+      }
+    }
+  }
+
+  /// Stores which elements are shown, and returns their offsets.
+  @inlinable
+  mutating func showAll() -> [Int] {
+    shown = ShownPart(leftRows.orderedKeys().map { rightRows.has($0) == showsMatched })
+    return shown.offsets
+  }
+
+  /// Follows changes of so many elements that visiting all of them takes less time.
+  @inlinable
+  mutating func rebuild(
+    _ leftChange: KeyChange<Left, Key>?, _ rightChange: KeyChange<Right, Key>?,
+    _ output: CollectionDraft<Left>
+  ) {
+    var ranks = Array(repeating: -1, count: leftRows.count)
+    for (rank, offset) in shown.offsets.enumerated() { ranks[offset] = rank }
+    let origins = leftRows.replace(by: leftChange).map { $0.origin }
+    _ = rightRows.replace(by: rightChange)
+    let (offsets, elements) = (showAll(), left.snapshot.array)
+    output.replace(
+      with: offsets.map { elements[$0] },
+      from: offsets.map { offset in
+        let origin = origins[offset]
+        let rank = origin.offset < 0 ? -1 : ranks[origin.offset]
+        return Origin(offset: rank, isUpdated: origin.isUpdated)
+      })
+  }
+}
+
+/// An operator that appends the right elements that have no match to the pairs of a left join.
+@usableFromInline
+struct FullJoinOperator<
+  Left: Differentiable & Sendable, Right: Differentiable & Sendable, Key: Hashable
+>: ~Copyable, CollectionOperator {
+  @usableFromInline typealias Output = JoinedPair<Left?, Right?>
+
+  @usableFromInline var join: JoinOperator<Left, Right, Key, Left?, Right?>
+  /// The right elements without a match, which are after all pairs.
+  @usableFromInline var unmatched = ShownPart()
+
+  @inlinable
+  init(join: consuming JoinOperator<Left, Right, Key, Left?, Right?>) {
+    self.join = join
+  }
+
+  @inlinable
+  mutating func start(_ output: CollectionDraft<Output>) {
+    join.start(output)
+    appendUnmatched(to: output)
+  }
+
+  @inlinable
+  mutating func appendUnmatched(to output: CollectionDraft<Output>) {
+    unmatched = ShownPart(join.rightRows.orderedKeys().map { !join.leftRows.has($0) })
+    let rights = join.right.snapshot.array
+    output.append(
+      contentsOf: unmatched.offsets.map { Output(left: nil, right: rights[$0]) })
   }
 
   @inlinable
   mutating func update(_ output: CollectionDraft<Output>) {
-    /// The keys that the right input may have gained or lost, and whether it had them.
-    var touched: [Key: Bool] = [:]
-    if let change = KeyChange(right.change, key: rightKey) {
-      let changeset = change.changeset
-      let places = changeset.deletions + changeset.updates.map(\.from)
-      let old = places.map { rightRows.keys[rightRows.order[$0]] }
-      for case let key? in old + change.inserted + change.updated {
-        touched[key] = rightRows.has(key)
+    let leftChange = KeyChange(join.left.change, key: join.leftKey)
+    let rightChange = KeyChange(join.right.change, key: join.rightKey)
+    let touched = join.leftRows.presence(of: leftChange)
+    let isLarge =
+      join.isLarge(leftChange, rightChange, output)
+      || join.rightRows.count(ofAll: touched.keys) > max(16, join.rightRows.count / 32)
+    if isLarge {
+      output.removeSubrange(join.lengths.total..<output.count)
+      join.rebuild(leftChange, rightChange, output)
+      return appendUnmatched(to: output)
+    }
+    join.follow(leftChange, rightChange, output)
+    let (start, rights) = (join.lengths.total, join.right.snapshot)
+    if let rightChange {
+      unmatched.follow(rightChange, from: start, in: output) {
+        !join.leftRows.has($0)
+      } element: {
+        Output(left: nil, right: $0)
       }
-      rightRows.follow(change)
     }
-    if let change = KeyChange(left.change, key: leftKey) {
-      leftRows.follow(change)
-      output.apply(valid: change.changeset) { mark(change.after[$0], leftRows.key(at: $0)) }
+    for (key, wasPresent) in touched where join.leftRows.has(key) != wasPresent {
+      for offset in join.rightRows.offsets(of: key) {
+        unmatched.show(wasPresent, at: offset, from: start, in: output) {
+          Output(left: nil, right: rights[offset])
+        }
+      }
     }
-    for (key, wasPresent) in touched where rightRows.has(key) != wasPresent {
-      for offset in leftRows.offsets(of: key) { output[offset] = mark(left.snapshot[offset], key) }
+  }
+}
+
+/// The elements of an input that are shown in a part of an output, which begins at an offset.
+@usableFromInline
+struct ShownPart: ~Copyable, Sendable {
+  /// Indicates for each element of the input whether it is shown.
+  @usableFromInline var bits = BitTree()
+
+  @inlinable
+  init(_ isShown: [Bool] = []) {
+    bits = BitTree(count: isShown.count) { isShown[$0] }
+  }
+
+  /// The offsets of the shown elements in the input.
+  @inlinable var offsets: [Int] {
+    var offsets: [Int] = []
+    bits.forEachSetOffset { offsets.append($0) }
+    return offsets
+  }
+
+  /// Shows or hides an element.
+  @inlinable
+  mutating func show<Output>(
+    _ isShown: Bool, at offset: Int, from start: Int, in output: CollectionDraft<Output>,
+    element: () -> Output
+  ) {
+    let (wasShown, rank) = bits.find(offset)
+    if isShown == wasShown { return }
+    bits.set(isShown, at: offset)
+    if isShown {
+      output.insert(element(), at: start + rank)
+    } else {
+      output.remove(at: start + rank)
     }
   }
 
+  /// Follows a change of a few elements of the input.
+  ///
+  /// - Parameters:
+  ///   - isShown: A closure that returns whether an element with a key is shown.
+  ///   - element: A closure that returns the element of the output for one of the input.
+  /// - Complexity: O(*k* log *n*)
   @inlinable
-  func mark(_ element: Left, _ key: Key?) -> Output {
-    MarkedElement(element, isShown: rightRows.has(key) == showsMatched)
+  mutating func follow<Input, Key, Output>(
+    _ change: KeyChange<Input, Key>, from start: Int, in output: CollectionDraft<Output>,
+    isShown: (Key?) -> Bool, element: (Input) -> Output
+  ) {
+    let changeset = change.changeset
+    for offset in changeset.deletions.reversed() {
+      let (wasShown, rank) = bits.find(offset)
+      bits.remove(at: offset)
+      if wasShown { output.remove(at: start + rank) }
+    }
+    for move in changeset.sequentialMoves {
+      let (wasShown, rank) = bits.find(move.from)
+      bits.remove(at: move.from)
+      bits.insert(wasShown, at: move.to)
+      if wasShown { output.move(from: start + rank, to: start + bits.rank(of: move.to)) }
+    }
+    for (offset, key) in zip(changeset.insertions, change.inserted) {
+      bits.insert(false, at: offset)
+      show(isShown(key), at: offset, from: start, in: output) { element(change.after[offset]) }
+    }
+    for (update, key) in zip(changeset.updates, change.updated) {
+      let (wasShown, rank) = bits.find(update.to)
+      let (isShown, new) = (isShown(key), change.after[update.to])
+      if isShown, wasShown {
+        output[start + rank] = element(new)
+      } else {
+        show(isShown, at: update.to, from: start, in: output) { element(new) }
+      }
+    }
   }
 }
 
@@ -203,12 +361,26 @@ extension RowsByKey {
   @inlinable
   func has(_ key: Key?) -> Bool { count(of: entry(of: key)) > 0 }
 
+  /// Returns the number of rows that have one of some keys.
   @inlinable
-  func key(at offset: Int) -> Key? { keys[order[offset]] }
+  func count(ofAll keys: some Sequence<Key>) -> Int {
+    keys.reduce(0) { $0 + count(of: entry(of: $1)) }
+  }
 
   @inlinable
   func offsets(of key: Key) -> [Int] {
     rows(of: entry(of: key)).map { order.offset(of: $0) }
+  }
+
+  /// Returns the keys that the input may gain or lose by a change, and whether it has them before.
+  @inlinable
+  func presence<Element>(of change: KeyChange<Element, Key>?) -> [Key: Bool] {
+    guard let change else { return [:] }
+    let places = change.changeset.deletions + change.changeset.updates.map { $0.from }
+    let old = places.map { keys[order[$0]] }
+    var presence: [Key: Bool] = [:]
+    for case let key? in old + change.inserted + change.updated { presence[key] = has(key) }
+    return presence
   }
 
   /// Follows a change of the input.
