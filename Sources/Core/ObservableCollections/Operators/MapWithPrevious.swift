@@ -46,26 +46,36 @@ struct PreviousOperator<Input: Differentiable & Sendable, Output: Differentiable
       })
   }
 
-  @usableFromInline
+  @inlinable
   func update(_ output: CollectionDraft<Output>) {
     guard let change = input.change else { return }
-    let (changeset, after) = (change.changeset, change.after)
-    func result(at offset: Int) -> Output {
-      transform(after[offset], offset > 0 ? after[offset - 1] : nil)
+    let after = change.after
+    output.apply(valid: change.changeset) { result(at: $0, after) }
+    for offset in change.changeset.followers(count: after.count) {
+      output[offset] = result(at: offset, after)
     }
-    output.apply(valid: changeset) { result(at: $0) }
-    // The elements that have another one before them.
-    let map = OffsetMap(changeset)
-    var followers = Set(changeset.moves.map(\.to))
-    for offset in changeset.insertions + changeset.moves.map(\.to) + changeset.updates.map(\.to) {
-      followers.insert(offset + 1)
-    }
-    for offset in changeset.deletions + changeset.moves.map(\.from) {
+  }
+
+  @inlinable
+  func result(at offset: Int, _ elements: Snapshot<Input>) -> Output {
+    transform(elements[offset], offset > 0 ? elements[offset - 1] : nil)
+  }
+}
+
+extension Changeset {
+  /// Returns the offsets of the elements that were not inserted and that follow another element than before, or an updated
+  /// one.
+  ///
+  /// - Parameter count: The number of elements after the change.
+  @usableFromInline
+  func followers(count: Int) -> [Int] {
+    let map = OffsetMap(self)
+    var followers = Set(moves.map(\.to))
+    for offset in insertions + moves.map(\.to) + updates.map(\.to) { followers.insert(offset + 1) }
+    for offset in deletions + moves.map(\.from) {
       if let follower = map[offset + 1] { followers.insert(follower) }
     }
-    followers.subtract(changeset.insertions)
-    for offset in followers.sorted() where offset < after.count {
-      output[offset] = result(at: offset)
-    }
+    followers.subtract(insertions)
+    return followers.filter { $0 < count }.sorted()
   }
 }

@@ -1,6 +1,6 @@
 public import Diffing
 public import ReactiveSignals
-import SwappablePrimitives
+public import SwappablePrimitives
 
 extension LiveCollection where Element.DifferenceIdentifier: Sendable {
   /// The elements of a list that a person or a program has selected.
@@ -39,15 +39,16 @@ extension LiveCollection where Element.DifferenceIdentifier: Sendable {
     }
 
     /// All elements, with marks on the selected ones.
-    private let marked: LiveCollection<MarkedElement<Element>>
-    private let requests: Property<SelectionRequests<Element>>
+    @usableFromInline let marked: LiveCollection<MarkedElement<Element>>
+    @usableFromInline let requests: Property<SelectionRequests<Element>>
     /// The selected elements, in the order of the list.
     public let selected: LiveCollection<Element>
     /// What was asked for, and costs as much as `selected` at each change.
-    private let others = Locked(
+    @usableFromInline let others = Locked(
       (list: LiveCollection<Element>?.none, count: ReadOnlyProperty<Int>?.none))
 
-    fileprivate init(of source: some DataSource<Element>, mode: Mode, whenGone: Departure) {
+    @inlinable
+    init(of source: some DataSource<Element>, mode: Mode, whenGone: Departure) {
       let requests = Property(SelectionRequests<Element>())
       let marked = LiveCollection<MarkedElement<Element>> { inputs in
         SelectionOperator(
@@ -59,7 +60,7 @@ extension LiveCollection where Element.DifferenceIdentifier: Sendable {
     }
 
     /// All other elements, in the order of the list.
-    public var unselected: LiveCollection<Element> {
+    @inlinable public var unselected: LiveCollection<Element> {
       if let list = others.withLock({ $0.list }) { return list }
       let new = marked.compactMap { $0.isShown ? nil : $0.element }
       return others.withLock { others in
@@ -69,7 +70,7 @@ extension LiveCollection where Element.DifferenceIdentifier: Sendable {
     }
 
     /// The number of selected elements in the list.
-    public var count: ReadOnlyProperty<Int> {
+    @inlinable public var count: ReadOnlyProperty<Int> {
       if let count = others.withLock({ $0.count }) { return count }
       let new = selected.live.count
       return others.withLock { others in
@@ -131,6 +132,7 @@ extension DataSource where Element.DifferenceIdentifier: Sendable {
   ///   - whenGone: The treatment of identities whose elements leave the list. Remembered ones need memory until they are
   ///     deselected.
   /// - Complexity: O(k log n) for a change of k of n elements or their selection.
+  @inlinable
   public func selection(
     _ mode: LiveCollection<Element>.Selection.Mode = .multiple,
     whenGone: LiveCollection<Element>.Selection.Departure = .forget

@@ -1,10 +1,12 @@
-import Diffing
-import ReactiveSignals
-import SwappablePrimitives
+public import Diffing
+public import ReactiveSignals
+public import SwappablePrimitives
 
 /// The changes of a selection that were asked for. An operator carries them out, in their order.
+@usableFromInline
 struct SelectionRequests<Element: Differentiable & Sendable>: Sendable
 where Element.DifferenceIdentifier: Sendable {
+  @usableFromInline
   enum Request: Sendable {
     case select(Element.DifferenceIdentifier)
     case deselect(Element.DifferenceIdentifier)
@@ -15,15 +17,23 @@ where Element.DifferenceIdentifier: Sendable {
   }
 
   /// The number of requests that an operator has carried out, which need not be kept.
+  @usableFromInline
   final class Progress: Sendable {
-    let count = Locked(0)
+    @usableFromInline let count = Locked(0)
+
+    @usableFromInline
+    init() {}
   }
 
-  let progress = Progress()
+  @usableFromInline let progress = Progress()
   /// The number of requests before the first one.
-  private var start = 0
-  private var requests: [Request] = []
+  @usableFromInline var start = 0
+  @usableFromInline var requests: [Request] = []
 
+  @usableFromInline
+  init() {}
+
+  @usableFromInline
   mutating func append(_ request: Request) {
     let done = progress.count.withLock { $0 } - start
     if done > 0, done >= requests.count / 2 {
@@ -34,28 +44,31 @@ where Element.DifferenceIdentifier: Sendable {
   }
 
   /// Returns the requests after a number of them, and the number of all.
+  @usableFromInline
   func after(_ number: Int) -> (requests: ArraySlice<Request>, end: Int) {
     (requests.dropFirst(number - start), start + requests.count)
   }
 }
 
 /// An operator that marks the selected elements of a list.
+@usableFromInline
 struct SelectionOperator<Element: Differentiable & Sendable>: ~Copyable, CollectionOperator
 where Element.DifferenceIdentifier: Sendable {
-  typealias Identity = Element.DifferenceIdentifier
-  typealias Output = MarkedElement<Element>
+  @usableFromInline typealias Identity = Element.DifferenceIdentifier
+  @usableFromInline typealias Output = MarkedElement<Element>
 
-  let input: CollectionInput<Element>
-  let requests: PropertyInput<SelectionRequests<Element>>
-  let mode: LiveCollection<Element>.Selection.Mode
-  let whenGone: LiveCollection<Element>.Selection.Departure
-  private var rows = RowsByKey<Identity>(keepsOrder: false)
-  private var selected: Set<Identity> = []
+  @usableFromInline let input: CollectionInput<Element>
+  @usableFromInline let requests: PropertyInput<SelectionRequests<Element>>
+  @usableFromInline let mode: LiveCollection<Element>.Selection.Mode
+  @usableFromInline let whenGone: LiveCollection<Element>.Selection.Departure
+  @usableFromInline var rows = RowsByKey<Identity>(keepsOrder: false)
+  @usableFromInline var selected: Set<Identity> = []
   /// The number of requests that were carried out.
-  private var done = 0
+  @usableFromInline var done = 0
   /// The identities that were selected or deselected since the output was edited.
-  private var changed: Set<Identity> = []
+  @usableFromInline var changed: Set<Identity> = []
 
+  @inlinable
   init(
     input: CollectionInput<Element>, requests: PropertyInput<SelectionRequests<Element>>,
     mode: LiveCollection<Element>.Selection.Mode,
@@ -64,6 +77,7 @@ where Element.DifferenceIdentifier: Sendable {
     (self.input, self.requests, self.mode, self.whenGone) = (input, requests, mode, whenGone)
   }
 
+  @inlinable
   mutating func start(_ output: CollectionDraft<Output>) {
     rows.replaceAll(with: input.snapshot.map { RowsByKey.matchable($0.differenceIdentifier) })
     carryOut()
@@ -71,6 +85,7 @@ where Element.DifferenceIdentifier: Sendable {
     output.append(contentsOf: input.snapshot.map { mark($0) })
   }
 
+  @inlinable
   mutating func update(_ output: CollectionDraft<Output>) {
     if let change = input.change {
       follow(change)
@@ -83,11 +98,13 @@ where Element.DifferenceIdentifier: Sendable {
     changed = []
   }
 
-  private func mark(_ element: Element) -> Output {
+  @inlinable
+  func mark(_ element: Element) -> Output {
     MarkedElement(element, isShown: selected.contains(element.differenceIdentifier))
   }
 
-  private mutating func setSelected(_ identity: Identity, _ isSelected: Bool) {
+  @inlinable
+  mutating func setSelected(_ identity: Identity, _ isSelected: Bool) {
     let isChange =
       isSelected ? selected.insert(identity).inserted : selected.remove(identity) != nil
     if isChange { changed.insert(identity) }
@@ -95,14 +112,16 @@ where Element.DifferenceIdentifier: Sendable {
 
   // MARK: Requests
 
-  private mutating func carryOut() {
+  @inlinable
+  mutating func carryOut() {
     let (requests, end) = self.requests.value.after(done)
     for request in requests { carryOut(request) }
     done = end
     self.requests.value.progress.count.withLock { $0 = end }
   }
 
-  private mutating func carryOut(_ request: SelectionRequests<Element>.Request) {
+  @inlinable
+  mutating func carryOut(_ request: SelectionRequests<Element>.Request) {
     switch request {
     case .select(let identity): select(identity)
     case .deselect(let identity): setSelected(identity, false)
@@ -128,7 +147,8 @@ where Element.DifferenceIdentifier: Sendable {
     }
   }
 
-  private mutating func select(_ identity: Identity) {
+  @inlinable
+  mutating func select(_ identity: Identity) {
     guard whenGone == .remember || rows.has(identity) else { return }
     if mode != .multiple {
       for other in selected where other != identity { setSelected(other, false) }
@@ -139,7 +159,8 @@ where Element.DifferenceIdentifier: Sendable {
   // MARK: The list
 
   /// Follows a change of the list, and the identities that are selected.
-  private mutating func follow(_ change: CollectionChange<Element>) {
+  @inlinable
+  mutating func follow(_ change: CollectionChange<Element>) {
     let (changeset, before, after) = (change.changeset, change.before, change.after)
     let renamed = changeset.updates.compactMap { update -> (Identity, Identity)? in
       let (old, new) = (
@@ -161,7 +182,8 @@ where Element.DifferenceIdentifier: Sendable {
   }
 
   /// Returns the identity of the next element that is still there, or else of the last one before it.
-  private func neighbor(of offset: Int, _ change: CollectionChange<Element>) -> Identity? {
+  @usableFromInline
+  func neighbor(of offset: Int, _ change: CollectionChange<Element>) -> Identity? {
     let map = OffsetMap(change.changeset)
     let old = (offset + 1..<change.before.count).lazy.compactMap { map[$0] }.first
     return (old ?? (0..<offset).reversed().lazy.compactMap { map[$0] }.first)
