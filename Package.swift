@@ -178,6 +178,7 @@ let package = Package(
     page("Properties"),
     page("Collections"),
     page("DerivedLists"),
+    page("EverydayLists"),
     page("Differences"),
     page("Swapping"),
     page("SwapControl"),

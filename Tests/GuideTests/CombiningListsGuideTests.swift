@@ -17,7 +17,7 @@ import Testing
 
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("CombiningLists")
-    #expect(guide.code.count == 5)
+    #expect(guide.code.count == 6)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -51,6 +51,13 @@ import Testing
     orders[1].customerID = 8
     customers[0].name = "Ida"
     observation.dispose()
+
+    let active = customers.semiJoined(with: orders, on: \.id, equals: \.customerID)
+    let idle = customers.antiJoined(with: orders, on: \.id, equals: \.customerID)
+    let everything = orders.fullJoined(with: customers, on: \.customerID, equals: \.id)
+    orders[0].customerID = nil
+    print(active.snapshot.map(\.name), idle.snapshot.map(\.name))
+    print(everything.snapshot.map { "\($0.left?.id ?? 0) \($0.right?.name ?? "-")" })
 
     let lines = orders.flatMap(\.lines)
     orders[1].lines = ["milk", "honey"]

@@ -15,9 +15,32 @@ import Testing
     var price: Double
   }
 
+  struct Heading: Hashable, Identifiable, Sendable, Differentiable {
+    let id: Int
+    let text: String?
+  }
+
+  struct File: Hashable, Identifiable, Sendable, Differentiable {
+    let id: Int
+    var name: String
+    var opened: Int?
+  }
+
+  struct Sale: Hashable, Identifiable, Sendable, Differentiable {
+    let id: Int
+    var country: String
+    var price: Int
+  }
+
+  struct Total: Hashable, Identifiable, Sendable, Differentiable {
+    let id: String
+    let price: Int
+    let count: Int
+  }
+
   @Test(arguments: [
-    ("DerivedLists", 7), ("FilteringLists", 4), ("SortingLists", 3), ("ListWindows", 4),
-    ("ListAggregates", 1),
+    ("DerivedLists", 8), ("FilteringLists", 4), ("SortingLists", 4), ("ListWindows", 4),
+    ("ListAggregates", 3),
   ])
   func `the guides' code is compiled here`(name: String, count: Int) throws {
     let guide = try Guide(name)
@@ -67,6 +90,12 @@ import Testing
 
     let lines = todos.map { Line(id: $0.id, text: "\($0.id). \($0.title)") }
     #expect(lines.snapshot.map(\.text) == ["1. Edit", "2. Test", "3. Zip", "4. Celebrate"])
+
+    let headings = todos.sorted(by: \.title).map(withPrevious: { todo, previous in
+      let isNew = todo.title.first != previous?.title.first
+      return Heading(id: todo.id, text: isNew ? String(todo.title.prefix(1)) : nil)
+    })
+    print(headings.snapshot.map { $0.text ?? "-" })
 
     let urgent = ArrayDataSource([Todo(id: 9, title: "Sleep")])
     let all = urgent.concatenated(with: todos)
@@ -155,6 +184,14 @@ import Testing
     let ordered = todos.sorted(by: order)
     print(ordered.snapshot.map(\.title))
 
+    let files = ArrayDataSource([
+      File(id: 1, name: "scan10.png"), File(id: 2, name: "Scan2.png", opened: 7),
+      File(id: 3, name: "README", opened: 3),
+    ])
+    let byName = files.sorted(by: .natural(\.name))
+    let byDate = files.sorted(by: .descending(\.opened, missing: .last))
+    print(byName.snapshot.map(\.name), byDate.snapshot.map(\.id))
+
     let chosen = Property(ElementOrder<Todo>.ascending(\.title))
     let shown = todos.sorted(by: chosen)
     let observation = shown.observe { event in
@@ -210,6 +247,24 @@ import Testing
     print("the dearest is", dearest.value?.id ?? 0)
     orders.removeAll()
     totals.dispose()
+
+    let sales = ArrayDataSource([
+      Sale(id: 1, country: "Peru", price: 5), Sale(id: 2, country: "Chad", price: 3),
+    ])
+    let byCountry = sales.aggregated(by: \.country) { group in
+      ReadOnlyProperty(combining: group.live.sum(of: \.price), group.live.count) { price, count in
+        Total(id: group.key, price: price, count: count)
+      }
+    }
+    let largest = byCountry.sorted(by: .descending(\.price)).prefix(10)
+    sales.append(Sale(id: 3, country: "Chad", price: 4))
+    print(largest.snapshot.map { "\($0.id) \($0.price) \($0.count)" })
+    sales.remove(identifiedBy: 1)
+    print(largest.snapshot.map(\.id))
+
+    let balance = sales.live(upTo: 3).sum(of: \.price)
+    let position = sales.live(upTo: 3).count
+    print(balance.value, position.value)
     #expect(try print.lines == Guide("ListAggregates").output)
   }
 }

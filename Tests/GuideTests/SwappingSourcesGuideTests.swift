@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SwappingSourcesGuideTests {
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("SwappingSources")
-    #expect(guide.code.count == 6)
+    #expect(guide.code.count == 7)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -39,6 +39,11 @@ import Testing
     container.swap(
       to: ArrayDataSource([Todo(id: 2, title: "Test"), Todo(id: 1, title: "Write it")]))
     print(container.snapshot.count)
+
+    let dimming = container.swapping.observe { print($0 == nil ? "bright" : "dimmed") }
+    let slow = ArrayDataSource<Todo>(status: .loading)
+    container.swap(to: slow).cancel()
+    dimming.dispose()
 
     let missing = container.swap(to: JSONFileDataSource<Todo>(path: path + ".missing"))
     if case .failed(let error) = await missing.outcome {

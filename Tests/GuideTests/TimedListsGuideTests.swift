@@ -51,6 +51,13 @@ import Testing
     clock.advance(by: .milliseconds(300))
     print(found.snapshot.map(\.title))
 
+    let isReading = Property(true)
+    let steady = messages.paused(while: isReading)
+    messages.append(Todo(id: 6, title: "Mailed"))
+    print(messages.count - steady.count)
+    isReading.value = false
+    print(messages.count - steady.count)
+
     let thumbnails = messages.mapAsync(
       concurrency: 4, placeholder: { Todo(id: $0.id, title: "…") }
     ) { message in
@@ -58,7 +65,8 @@ import Testing
     }
     let recorder = RecordingObserver(thumbnails)
     try await recorder.wait { recorder in
-      recorder.snapshot.map(\.title) == ["COPIED", "SAVED", "SENT", "PRINTED", "ERROR: NO PAPER"]
+      recorder.snapshot.map(\.title)
+        == ["COPIED", "SAVED", "SENT", "PRINTED", "ERROR: NO PAPER", "MAILED"]
     }
     #expect(try print.lines == Guide("TimedLists").output)
   }

@@ -103,6 +103,32 @@ import Testing
       """
     ),
     (
+      "EverydayLists",
+      """
+      selected: []
+      selected: ["web10"]
+      selected: ["web10"]
+      selected: ["web9"]
+      connect to web9
+      connect to Web1
+      connect to web2
+      disconnect from Web1
+      ["north: 41 of 1", "south: 9 of 1"]
+      ["south: 90 of 1", "north: 41 of 1"]
+      ["south: 91 of 2", "north: 41 of 1"]
+      connect to web10
+      ["web2 south", "web9 north", "web10 south"]
+      up to date
+      loading
+      ["south: 91 of 1"]
+      disconnect from web9
+      disconnect from web10
+      up to date
+      disconnect from web2
+
+      """
+    ),
+    (
       "Differences",
       """
       Changeset(deletions: [1], insertions: [2], moves: [0->1], updates: [0->1])

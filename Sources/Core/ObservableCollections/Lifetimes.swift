@@ -24,8 +24,8 @@ extension DataSource {
   ///   - lifetime: A closure that starts the work for an element. Disposing of the handle that it returns ends the work.
   ///   - update: A closure that receives an updated element, and returns whether the work goes on. It is not asked if the
   ///     identity has changed. By default, the work starts anew.
-  /// - Returns: A handle that keeps the observation. Disposing of it ends the work for all elements. If the closures run
-  ///   on another thread at this moment, they finish first.
+  /// - Returns: A handle that keeps the observation. Disposing of it ends the work for all elements. If a closure runs on
+  ///   another thread at this moment, the work ends when it has returned, for which `disposeAndWait()` waits.
   /// - Complexity: O(k log n) for a change of k of n elements.
   public func forEach(
     on scheduler: DeliveryScheduler = .immediate,
@@ -34,10 +34,8 @@ extension DataSource {
   ) -> Disposable {
     let lifetimes = Lifetimes(lifetime, update)
     let observation = observe(on: scheduler) { lifetimes.follow($0) }
-    return Disposable {
-      observation.dispose()
-      lifetimes.end()
-    }
+    observation.onDispose { lifetimes.end() }
+    return observation
   }
 
   /// Runs a task for each element as long as it is in the collection.

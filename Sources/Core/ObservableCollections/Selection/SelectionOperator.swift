@@ -1,5 +1,5 @@
 public import Diffing
-public import ReactiveSignals
+import ReactiveSignals
 public import SwappablePrimitives
 
 /// The changes of a selection that were asked for. An operator carries them out, in their order.

@@ -42,6 +42,9 @@ public final class Disposable: @unchecked Sendable {
     dispose()
   }
 
+  /// Calls a closure after the end of the observation. Only the creator of the handle calls this, before anybody else has it.
+  package func onDispose(_ body: @escaping @Sendable () -> Void) { closure = body }
+
   /// A Boolean value that indicates whether the observation has ended.
   public var isDisposed: Bool {
     schedulePoint()

@@ -97,34 +97,34 @@ count("subtracting", atMost: 14) { $0.subtracting(few) }
 count("joined", atMost: 13) { $0.joined(with: names, on: group) }
 count("leftJoined", atMost: 13) { $0.leftJoined(with: names, on: group) }
 count("outline", atMost: 15) { $0.outline { $0.id % 32 == 0 ? nil : $0.id - $0.id % 32 } }
-count("semiJoined", atMost: 999) { $0.semiJoined(with: names, on: group) }
-count("antiJoined", atMost: 999) { $0.antiJoined(with: few, on: group) }
-count("fullJoined", atMost: 999) { $0.fullJoined(with: names, on: group, equals: \.id) }
-count("map(withPrevious:)", atMost: 999) { rows in
+count("semiJoined", atMost: 13) { $0.semiJoined(with: names, on: group) }
+count("antiJoined", atMost: 13) { $0.antiJoined(with: few, on: group) }
+count("fullJoined", atMost: 18) { $0.fullJoined(with: names, on: group, equals: \.id) }
+count("map(withPrevious:)", atMost: 23) { rows in
   rows.map(withPrevious: { Row(id: $0.id, key: $0.key, text: $1?.text ?? "") })
 }
-count("map(each:)", atMost: 999) { rows in
+count("map(each:)", atMost: 13) { rows in
   rows.map(each: { levels[$0.id] }) { Row(id: $0.id, key: $0.key + $1, text: $0.text) }
 }
-count("filter(byEach:)", atMost: 999) { rows in
+count("filter(byEach:)", atMost: 18) { rows in
   rows.filter(byEach: { flags[$0.id] })
 }
-count("sorted(byEach:)", atMost: 999) { rows in rows.sorted(byEach: { levels[$0.id] }) }
-count("aggregated", atMost: 999) { rows in
+count("sorted(byEach:)", atMost: 25) { rows in rows.sorted(byEach: { levels[$0.id] }) }
+count("aggregated", atMost: 19) { rows in
   rows.aggregated(by: group) { group in
     group.live.sum(of: \.key).map { Row(id: group.key, key: $0, text: "") }
   }
 }
-count("paused", atMost: 999) { $0.paused(while: Property(false)) }
-count("selection", atMost: 999) { rows in
+count("paused", atMost: 10) { $0.paused(while: Property(false)) }
+count("selection", atMost: 17) { rows in
   let selection = rows.selection()
   selection.selectAll(where: isEven)
   return [selection.selected.observe { _ in }]
 }
-count("live(upTo:)", atMost: 999) { rows in
+count("live(upTo:)", atMost: 10) { rows in
   [rows.live(upTo: 500).sum(of: \.key).observe { _ in }]
 }
-count("forEach(lifetime:)", atMost: 999) { rows in
+count("forEach(lifetime:)", atMost: 10) { rows in
   [rows.forEach(lifetime: { _ in nil })]
 }
 exit(failed ? 1 : 0)

@@ -27,7 +27,8 @@ extension DataSource {
     by key: @escaping @Sendable (Element) -> Key, order: ElementOrder<Key>? = nil,
     _ row: @escaping @Sendable (LiveIndex<Key, Element>.Group) -> Row
   ) -> LiveCollection<Row.Value> where Row.Value: Differentiable {
-    grouped(by: key, order: order).map { StableGroup(group: $0) }.map(each: { row($0.group) }) { $1 }
+    grouped(by: key, order: order).map { StableGroup(group: $0) }
+      .map(each: { row($0.group) }) { $1 }
   }
 }
 
