@@ -91,8 +91,8 @@ import Testing
     let active = devices.filter(byEach: { $0.level.map { $0 > 0 } })
     let sorted = devices.sorted(byEach: \.level)
     devices[0].level.value = 3
+    for handle in [subscriptions, polling] { handle.dispose() }
     print(rows.snapshot.map(\.text), active.snapshot.map(\.name), sorted.snapshot.map(\.name))
     #expect(try print.lines == Guide("WorkForEachElement").output)
-    for handle in [subscriptions, polling] { handle.dispose() }
   }
 }

@@ -43,7 +43,7 @@ extension LiveCollection where Element.DifferenceIdentifier: Sendable {
     @usableFromInline let requests: Property<SelectionRequests<Element>>
     /// The selected elements, in the order of the list.
     public let selected: LiveCollection<Element>
-    /// What was asked for, and costs as much as `selected` at each change.
+    /// The other results, as soon as they are asked for: each costs as much as `selected` at each change.
     @usableFromInline let others = Locked(
       (list: LiveCollection<Element>?.none, count: ReadOnlyProperty<Int>?.none))
 
