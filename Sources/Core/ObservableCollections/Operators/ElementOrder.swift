@@ -46,7 +46,10 @@ public struct ElementOrder<Element: Sendable>: Sendable {
 
   /// The end of a list where elements without a key are.
   public enum MissingKeys: Sendable, Hashable {
-    case first, last
+    /// They are before all others.
+    case first
+    /// They are after all others.
+    case last
   }
 
   /// The ascending order of a key that an element may not have.

@@ -97,8 +97,9 @@ extension LiveCollection where Element.DifferenceIdentifier: Sendable {
     /// Selects an element, or deselects it if it is selected.
     public func toggle(_ identity: Element.DifferenceIdentifier) { request(.toggle(identity)) }
 
-    /// Selects all elements that satisfy a predicate, besides the selected ones. If only one element can be selected, it
-    /// is the first of them.
+    /// Selects all elements that satisfy a predicate, besides the selected ones.
+    ///
+    /// If only one element can be selected, it is the first of them.
     ///
     /// - Complexity: O(n)
     public func selectAll(where isIncluded: @escaping @Sendable (Element) -> Bool = { _ in true }) {
@@ -112,8 +113,9 @@ extension LiveCollection where Element.DifferenceIdentifier: Sendable {
       request(.deselectAll(isIncluded))
     }
 
-    /// Selects the elements that are not selected, and deselects the others. If one element can be selected, nothing
-    /// happens.
+    /// Selects the elements that are not selected, and deselects the others.
+    ///
+    /// If only one element can be selected, nothing happens.
     ///
     /// - Complexity: O(n)
     public func invert() { request(.invert) }
