@@ -240,3 +240,89 @@ import Testing
     #expect(livelist.terminationStatus == 3)
   }
 }
+
+/// Merges member by member.
+@Suite(.tags(.system)) struct MemberMergeTests {
+  private func merge(
+    _ base: String, _ mine: String, _ theirs: String, _ options: String...
+  ) throws -> (output: String, errors: String, status: Int32) {
+    let place = try Workplace()
+    let sources = try zip(["base", "mine", "theirs"], [base, mine, theirs]).map {
+      try place.json("\($0).json", "[\($1)]")
+    }
+    let result = try Livelist.run(["merge", "--key", "id", "--by-field"] + options + sources)
+    return (result.output, result.errors, result.status)
+  }
+
+  @Test func `edits of different members are both kept`() throws {
+    let result = try merge(
+      #"{"id":1,"name":"a","price":1,"tags":["x"]}"#,
+      #"{"id":1,"name":"b","price":1,"tags":["x"]}"#,
+      #"{"id":1,"name":"a","price":2,"tags":["x"],"new":true}"#, "--strict")
+    #expect(
+      result.output == "[\n{\"id\":1,\"name\":\"b\",\"price\":2,\"tags\":[\"x\"],\"new\":true}\n]\n"
+    )
+    #expect(result.errors.isEmpty && result.status == 0)
+  }
+
+  @Test func `nested objects are merged, and arrays are values`() throws {
+    let result = try merge(
+      #"{"id":1,"o":{"a":1,"b":{"c":1,"d":1}},"l":[1]}"#,
+      #"{"id":1,"o":{"a":2,"b":{"c":1,"d":3}},"l":[1,2]}"#,
+      #"{"id":1,"o":{"a":1,"b":{"c":2,"d":1}},"l":[1]}"#)
+    #expect(
+      result.output == "[\n{\"id\":1,\"o\":{\"a\":2,\"b\":{\"c\":2,\"d\":3}},\"l\":[1,2]}\n]\n")
+    #expect(result.errors.isEmpty)
+  }
+
+  @Test func `one member that both sides changed is the conflict, named with its path`() throws {
+    let versions = (
+      #"{"id":"x","o":{"a.b":1},"n":1,"m":1}"#, #"{"id":"x","o":{"a.b":2},"n":5}"#,
+      #"{"id":"x","o":{"a.b":3},"n":1,"m":2}"#
+    )
+    let theirs = try merge(versions.0, versions.1, versions.2)
+    #expect(theirs.output == "[\n{\"id\":\"x\",\"o\":{\"a.b\":3},\"n\":5,\"m\":2}\n]\n")
+    #expect(
+      theirs.errors == """
+        livelist: conflict at "x", member o."a.b": it is 2 in mine and 3 in theirs; theirs wins
+        livelist: conflict at "x", member m: it is deleted in mine and 2 in theirs; theirs wins
+
+        """)
+    let mine = try merge(versions.0, versions.1, versions.2, "--prefer", "mine")
+    #expect(mine.output == "[\n{\"id\":\"x\",\"o\":{\"a.b\":2},\"n\":5,\"m\":2}\n]\n")
+    let strict = try merge(versions.0, versions.1, versions.2, "--strict")
+    #expect(strict.status == 3 && strict.output.isEmpty)
+    #expect(strict.errors.contains("found 2 conflicts"))
+  }
+
+  @Test func `a member that one side added to every element is no conflict`() throws {
+    let elements = (1...40).map { #"{"id":\#($0),"n":\#($0)}"# }
+    let added = (1...40).map { #"{"id":\#($0),"flag":false,"n":\#($0)}"# }
+    var edited = elements
+    edited[3] = #"{"id":4,"n":400}"#
+    let result = try merge(
+      elements.joined(separator: ","), edited.joined(separator: ","), added.joined(separator: ","),
+      "--strict")
+    #expect(result.errors.isEmpty && result.status == 0)
+    #expect(result.output.contains(#"{"id":4,"flag":false,"n":400}"#))
+  }
+
+  @Test func `items of a nested array are merged by their key`() throws {
+    let result = try merge(
+      #"{"id":1,"items":[{"k":"a","n":1,"m":1},{"k":"b","n":1}]}"#,
+      #"{"id":1,"items":[{"k":"a","n":2,"m":1},{"k":"b","n":1},{"k":"c"}]}"#,
+      #"{"id":1,"items":[{"k":"a","n":1,"m":2}]}"#, "--nested-key", "items=k", "--strict")
+    #expect(
+      result.output
+        == "[\n{\"id\":1,\"items\":[{\"k\":\"a\",\"n\":2,\"m\":2},{\"k\":\"c\"}]}\n]\n")
+    #expect(result.errors.isEmpty)
+  }
+
+  @Test func `both sides may add an element, with other members`() throws {
+    let result = try merge(
+      "", #"{"id":1,"a":1,"n":1}"#, #"{"id":1,"n":1,"b":2}"#, "--strict")
+    #expect(result.output == "[\n{\"id\":1,\"a\":1,\"n\":1,\"b\":2}\n]\n")
+    let wrong = try merge("", "", "", "--nested-key", "items")
+    #expect(wrong.status == 2 && wrong.errors.contains("use a path and a field"))
+  }
+}

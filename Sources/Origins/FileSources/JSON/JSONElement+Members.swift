@@ -180,6 +180,31 @@ extension JSONElement {
     self.init(canonical: bytes, key: keyRange)
   }
 
+  /// Creates an object from members with values of any kind.
+  ///
+  /// - Parameters:
+  ///   - members: The names and values, in order.
+  ///   - key: The name of the member that identifies the element, or `nil`.
+  package init(members: [(name: String, value: JSONElement)], keyName key: String?) {
+    var (bytes, keyRange) = ([UInt8(ascii: "{")], Range<Int>?.none)
+    for (name, value) in members {
+      if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+      JSONText.append(name, to: &bytes)
+      bytes.append(UInt8(ascii: ":"))
+      let start = bytes.count
+      bytes += value.storage.bytes
+      if let key, key.utf8.elementsEqual(name.utf8) { keyRange = start..<bytes.count }
+    }
+    bytes.append(UInt8(ascii: "}"))
+    self.init(canonical: bytes, key: keyRange)
+  }
+
+  /// Creates an array from values.
+  package init(items: [JSONElement]) {
+    let texts = items.map { $0.storage.bytes }.joined(separator: [UInt8(ascii: ",")])
+    self.init(canonical: [UInt8(ascii: "[")] + texts + [UInt8(ascii: "]")])
+  }
+
   /// Creates an element from a value that is neither an array nor an object.
   ///
   /// - Throws: An error if a number is not valid JSON.

@@ -24,6 +24,10 @@ struct Options: Sendable {
   var isQuiet = false
   var printsCounts = false
   var preference = MergeConflict<JSONElement>.Preference.theirs
+  /// A Boolean value that indicates whether edits of different members of one element are both kept.
+  var mergesMembers = false
+  /// The members that identify the items of arrays in elements, by the paths of the arrays.
+  var nestedKeys: [String: String] = [:]
   /// A Boolean value that indicates whether a conflict is an error.
   var isStrict = false
   /// The path of the socket of a server.
@@ -225,6 +229,30 @@ extension Option {
         the element.
         """
     ) { $0.preference = .init(rawValue: $1.text) ?? .theirs },
+    Option(
+      name: "--by-field", commands: [.merge],
+      summary: "merge the members of each element",
+      help: """
+        Merges the elements member by member: edits of different members of one element are both kept, \
+        also in nested objects. If both sides edited one member differently, that is a conflict, which \
+        names the member by its path.
+        """
+    ) { options, _ in options.mergesMembers = true },
+    Option(
+      name: "--nested-key", value: "PATH=FIELD", example: "items=id", commands: [.merge],
+      repeats: [.merge], summary: "the key of the items of an array in elements",
+      help: """
+        With --by-field, merges the array at PATH in each element item by item. FIELD identifies an \
+        item. Without it, an array is one value.
+        """
+    ) { (options, given) throws(LivelistError) in
+      let parts = given.text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
+        throw given.mistake("a path and a field, such as --nested-key items=id")
+      }
+      options.nestedKeys[String(parts[0])] = String(parts[1])
+      options.mergesMembers = true
+    },
     Option(
       name: "--strict", commands: [.merge], summary: "fail if there is a conflict",
       help: "If there is a conflict, prints no elements and exits with status 3."

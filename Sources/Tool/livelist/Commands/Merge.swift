@@ -37,11 +37,17 @@ struct Merge: Command {
       try checkKeys(of: list, specification)
     }
 
-    let merge = ThreeWayMerge(base: lists[0], mine: lists[1], theirs: lists[2]) {
-      options.preference.resolution(of: $0)
+    var members = MemberMerge(nestedKeys: options.nestedKeys, preference: options.preference)
+    let merge = ThreeWayMerge(base: lists[0], mine: lists[1], theirs: lists[2]) { conflict in
+      guard options.mergesMembers, let mine = conflict.mine, let theirs = conflict.theirs,
+        conflict.kind != .moved, mine.kind == .object, theirs.kind == .object
+      else { return options.preference.resolution(of: conflict) }
+      return .merged(members.merge(base: conflict.base, mine: mine, theirs: theirs))
     }
-    for conflict in merge.conflicts { Program.report(conflict.description) }
-    let count = merge.conflicts.count
+    let whole = merge.conflicts.filter { if case .merged = $0.resolution { false } else { true } }
+    let conflicts = members.conflicts + whole.map(\.description)
+    for conflict in conflicts { Program.report(conflict) }
+    let count = conflicts.count
     if options.isStrict, count > 0 {
       throw LivelistError(
         status: 3,

@@ -1,0 +1,169 @@
+import ChangeDescriptions
+import Diffing
+import FileSources
+import ObservableCollections
+import Synchronizers
+
+/// A merge of the versions of one element, member by member.
+///
+/// Edits of different members are both kept. Nested objects are merged in the same way. Arrays are values, unless a member
+/// identifies their items.
+struct MemberMerge {
+  typealias Preference = MergeConflict<JSONElement>.Preference
+
+  /// The members that identify the items of arrays, by the paths of the arrays.
+  let nestedKeys: [String: String]
+  let preference: Preference
+  /// The conflicts, each in one line.
+  private(set) var conflicts: [String] = []
+
+  init(nestedKeys: [String: String], preference: Preference) {
+    (self.nestedKeys, self.preference) = (nestedKeys, preference)
+  }
+
+  /// Merges the versions of one element, of which both sides have one.
+  mutating func merge(
+    base: JSONElement?, mine: JSONElement, theirs: JSONElement
+  ) -> JSONElement {
+    let place = Place(element: mine.differenceIdentifier.description)
+    return merge(base, mine, theirs, at: place) ?? theirs
+  }
+
+  /// Where a value is: in which element, and on which path of members.
+  private struct Place {
+    let element: String
+    /// The path as it is shown, such as `items["a"].price`.
+    var path = ""
+    /// The names on the path, without items.
+    var names: [String] = []
+
+    func member(_ name: String) -> Place {
+      var place = self
+      let text =
+        name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "-" }
+        ? name : ValueFormatter.text(of: name)
+      place.path += (path.isEmpty ? "" : ".") + text
+      place.names.append(name)
+      return place
+    }
+
+    func item(_ identity: JSONElement.Identifier) -> Place {
+      var place = self
+      place.path += "[\(identity)]"
+      return place
+    }
+  }
+
+  /// Returns the merged value, or `nil` if the member is deleted.
+  private mutating func merge(
+    _ base: JSONElement?, _ mine: JSONElement?, _ theirs: JSONElement?, at place: Place
+  ) -> JSONElement? {
+    if mine == base || mine == theirs { return theirs }
+    if theirs == base { return mine }
+    if let mine, let theirs {
+      if let merged = mergeMembers(base, mine, theirs, at: place) { return merged }
+      if let merged = mergeItems(base, mine, theirs, at: place) { return merged }
+    }
+    return resolve(base, mine, theirs, at: place)
+  }
+
+  /// Merges objects, or returns `nil` if the values are not objects, or have two members of one name.
+  private mutating func mergeMembers(
+    _ base: JSONElement?, _ mine: JSONElement, _ theirs: JSONElement, at place: Place
+  ) -> JSONElement? {
+    guard let mineMembers = Members(mine), let theirMembers = Members(theirs),
+      let baseMembers = base.map(Members.init) ?? Members()
+    else { return nil }
+    let names = Members.order(baseMembers, mineMembers, theirMembers)
+    var merged: [(name: String, value: JSONElement)] = []
+    for name in names {
+      let value = merge(
+        baseMembers.values[name], mineMembers.values[name], theirMembers.values[name],
+        at: place.member(name))
+      if let value { merged.append((name, value)) }
+    }
+    return JSONElement(members: merged, keyName: mine.keyName)
+  }
+
+  /// Merges arrays whose items have a key, or returns `nil` if the values are not such arrays.
+  private mutating func mergeItems(
+    _ base: JSONElement?, _ mine: JSONElement, _ theirs: JSONElement, at place: Place
+  ) -> JSONElement? {
+    guard let key = nestedKeys[place.names.joined(separator: ".")] else { return nil }
+    func items(_ array: JSONElement) -> [JSONElement]? {
+      guard let items = try? array.items(key: key),
+        Set(items.map(\.differenceIdentifier)).count == items.count
+      else { return nil }
+      return items
+    }
+    guard let mineItems = items(mine), let theirItems = items(theirs),
+      let baseItems = base.map(items) ?? []
+    else { return nil }
+    var nested = self
+    let merge = ThreeWayMerge(
+      base: Snapshot(baseItems), mine: Snapshot(mineItems), theirs: Snapshot(theirItems)
+    ) { conflict in
+      guard conflict.kind != .moved, let item = conflict.mine ?? conflict.theirs else {
+        return .theirs
+      }
+      let merged = nested.merge(
+        conflict.base, conflict.mine, conflict.theirs, at: place.item(item.differenceIdentifier))
+      if let merged { return .merged(merged) }
+      return conflict.mine == nil ? .mine : .theirs
+    }
+    conflicts = nested.conflicts
+    return JSONElement(items: Array(merge.merged))
+  }
+
+  private mutating func resolve(
+    _ base: JSONElement?, _ mine: JSONElement?, _ theirs: JSONElement?, at place: Place
+  ) -> JSONElement? {
+    let kind: MergeConflict<JSONElement>.Kind =
+      if mine == nil { .deletedByMine } else if theirs == nil {
+        .deletedByTheirs
+      } else if base == nil { .added } else { .edited }
+    let conflict = MergeConflict(kind: kind, base: base, mine: mine, theirs: theirs)
+    let isMine = if case .mine = preference.resolution(of: conflict) { true } else { false }
+    func text(_ value: JSONElement?) -> String {
+      value.map { ValueFormatter.shortened($0.description, to: 40) } ?? "deleted"
+    }
+    conflicts.append(
+      "conflict at \(place.element), member \(place.path): it is \(text(mine)) in mine and "
+        + "\(text(theirs)) in theirs; \(isMine ? "mine" : "theirs") wins")
+    return isMine ? mine : theirs
+  }
+}
+
+/// The members of an object that has each name once.
+private struct Members {
+  var names: [String] = []
+  var values: [String: JSONElement] = [:]
+
+  init() {}
+
+  init?(_ element: JSONElement) {
+    guard let members = element.members else { return nil }
+    names = members.map(\.name)
+    values = Dictionary(members.map { ($0.name, $0.value) }) { first, _ in first }
+    if values.count != names.count { return nil }
+  }
+
+  /// Returns the names of both sides, in the order of the side that has changed the order, or of theirs.
+  ///
+  /// A name that only the other side has follows the name before it there.
+  static func order(_ base: Members, _ mine: Members, _ theirs: Members) -> [String] {
+    let isKept = base.isInSameOrder(as: theirs) && !base.isInSameOrder(as: mine)
+    let (frame, other) = isKept ? (mine, theirs) : (theirs, mine)
+    var names = frame.names
+    for (offset, name) in other.names.enumerated() where frame.values[name] == nil {
+      let before = other.names[..<offset].last { names.contains($0) }
+      let place = before.flatMap(names.firstIndex(of:)).map { $0 + 1 } ?? 0
+      names.insert(name, at: place)
+    }
+    return names
+  }
+
+  private func isInSameOrder(as other: Members) -> Bool {
+    names.filter { other.values[$0] != nil } == other.names.filter { values[$0] != nil }
+  }
+}
