@@ -84,7 +84,7 @@ import Testing
     (["diff", "--json", "a.json", "b.json"], "use --format json, which is the default"),
     (["view", "-f", "json", "a.json"], "use --where to select elements, and --format in full"),
     (["view", "--color", "a.json"], "this command takes --fields"),
-    (["explain", "--select", "a.json"], "this command takes --by-field, --header"),
+    (["explain", "--select", "a.json"], "this command takes --header, --key"),
     (["merge", "--once", "a.json"], "this command takes --by-field, --header"),
     (["watch"], "there is none"),
     (["watch", "a.txt"], "json:PATH"),
