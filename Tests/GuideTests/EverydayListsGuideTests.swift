@@ -16,10 +16,11 @@ import Testing
 
   struct DeviceRow: Hashable, Identifiable, Sendable, Differentiable {
     let id: Int
-    let text: String
+    let name: String
+    let level: Int
   }
 
-  @Test(arguments: [("Selections", 3), ("WorkForEachElement", 4)])
+  @Test(arguments: [("Selections", 3), ("WorkForEachElement", 5)])
   func `the guides' code is compiled here`(name: String, count: Int) throws {
     let guide = try Guide(name)
     #expect(guide.code.count == count)
@@ -76,23 +77,36 @@ import Testing
       lifetime: { device in device.level.observe { _ in } },
       update: { old, new in old.level === new.level })
 
-    let polling = devices.forEach(task: { device in
+    let polling = devices.runTask { device in
       while !Task.isCancelled {
         try? await Task.sleep(for: .seconds(60))
-        device.level.value += 1
+        device.level.modify { $0 += 1 }
       }
-    })
+    }
 
     devices.append(Device(id: 4, name: "pump"))
     devices.append(Device(id: 5, name: "heater"))
     let rows = devices.map(each: \.level) { device, level in
-      DeviceRow(id: device.id, text: "\(device.name) \(level)")
+      DeviceRow(id: device.id, name: device.name, level: level)
     }
-    let active = devices.filter(byEach: { $0.level.map { $0 > 0 } })
+    let active = devices.filter(byEach: \.level) { device, level in level > 0 }
+    let sum = rows.live.sum(of: \.level)
     let sorted = devices.sorted(byEach: \.level)
     devices[0].level.value = 3
     for handle in [subscriptions, polling] { handle.dispose() }
-    print(rows.snapshot.map(\.text), active.snapshot.map(\.name), sorted.snapshot.map(\.name))
+    print(rows.snapshot.map(\.level), sum.value)
+    print(active.snapshot.map(\.name), sorted.snapshot.map(\.name))
     #expect(try print.lines == Guide("WorkForEachElement").output)
+
+    let levels = Property<[Int: Property<Int>]>([:])
+
+    func level(of id: Int) -> Property<Int> {
+      levels.modify { levels in
+        let level = levels[id] ?? Property(0)
+        levels[id] = level
+        return level
+      }
+    }
+    #expect(level(of: 1) === level(of: 1) && level(of: 1) !== level(of: 2))
   }
 }

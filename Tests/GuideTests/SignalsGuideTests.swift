@@ -22,7 +22,7 @@ private final class Label: Sendable {
 @Suite(.timeLimit(.minutes(10))) struct SignalsGuideTests {
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("Signals")
-    #expect(guide.code.count == 6)
+    #expect(guide.code.count == 7)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -33,6 +33,12 @@ private final class Label: Sendable {
     let observation = greeting.observe { print($0) }
     name.value = "Grace"
     observation.dispose()
+
+    let price = Property(3)
+    let count = Property(2)
+    let total = ReadOnlyProperty(combining: price, count) { price, count in price * count }
+    count.value = 5
+    print(total.value)
 
     let person = Property(Person())
     let city = person.projection(\.city)

@@ -40,23 +40,27 @@ extension DataSource {
 
   /// Runs a task for each element as long as it is in the collection.
   ///
-  ///     let polling = servers.forEach(task: { server in
+  ///     let polling = servers.runTask { server in
   ///       while !Task.isCancelled { await server.check() }
-  ///     })
+  ///     }
   ///
   /// The task of an element is canceled when the element is deleted or updated, and when the observation ends. An updated
-  /// element gets a new one.
+  /// element gets a new one, unless the second closure returns `true`.
   ///
-  /// - Parameter task: A closure that is the work for an element.
+  /// - Parameters:
+  ///   - task: A closure that is the work for an element.
+  ///   - update: A closure that receives an updated element, and returns whether its task goes on. By default, it does not.
   /// - Returns: A handle that keeps the observation. Disposing of it cancels all tasks.
   /// - Complexity: O(k log n) for a change of k of n elements.
-  public func forEach(
-    task: @escaping @Sendable (Element) async -> Void
+  public func runTask(
+    forEach task: @escaping @Sendable (Element) async -> Void,
+    update: @escaping @Sendable (_ old: Element, _ new: Element) -> Bool = { _, _ in false }
   ) -> Disposable {
-    forEach(lifetime: { element in
-      let task = Task { await task(element) }
-      return Disposable { task.cancel() }
-    })
+    forEach(
+      lifetime: { element in
+        let task = Task { await task(element) }
+        return Disposable { task.cancel() }
+      }, update: update)
   }
 }
 

@@ -73,15 +73,14 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
     return ReadOnlyProperty(derived: signal)
   }
 
-  /// Returns the handle of the swap that waits for its source or a decision. A swap that does not wait is not shown, unless
-  /// one is shown already.
+  /// Returns the handle of the swap that waits for its source or a decision. As long as it is not known whether a swap
+  /// waits, the value stays.
   private func waitingHandle(after shown: SwapHandle?) -> SwapHandle? {
-    guard let swap = machine.swap else { return nil }
-    switch swap.phase {
-    case .attaching, .comparing, .agreed: if shown == nil { return nil }
-    case .loading, .held: break
+    switch machine.swap?.phase {
+    case nil: nil
+    case .attaching, .comparing, .agreed: shown
+    case .loading, .held: machine.swap.map { SourceAttachment<Element>.cast($0.staged).handle }
     }
-    return SourceAttachment<Element>.cast(swap.staged).handle
   }
 
   /// The change of a swap that is held.

@@ -88,15 +88,18 @@ import Testing
 
   @Test func `tasks are canceled`() async throws {
     let states = Log<String>([])
-    let work = items.forEach(task: { element in
-      states.append("+\(element.id)")
-      do { try await Task.sleep(for: .seconds(1_000)) } catch { states.append("-\(element.id)") }
-    })
+    let work = items.runTask(
+      forEach: { element in
+        states.append("+\(element.id)")
+        do { try await Task.sleep(for: .seconds(1_000)) } catch { states.append("-\(element.id)") }
+      }, update: { $1.content == 7 })
     try await wait(for: "both tasks") { Set(states.value) == ["+1", "+2"] }
+    items.update(at: 1) { $0.content = 7 }
     items.remove(at: 0)
     try await wait(for: "the end of the first") { states.value.contains("-1") }
     work.dispose()
     try await wait(for: "the end of the second") { states.value.contains("-2") }
+    #expect(states.value.count == 4)
   }
 
   @Test func `each start has one end over random edits`() throws {

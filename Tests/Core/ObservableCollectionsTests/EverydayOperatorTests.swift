@@ -117,7 +117,7 @@ import Testing
   @Test func `the property of each element is followed`() throws {
     let devices = ArrayDataSource((0..<4).map { Device(id: $0, level: Property($0)) })
     let levels = devices.map(each: \.level) { TestElement($0.id, $1) }
-    let high = devices.filter(byEach: { $0.level.map { $0 > 1 } })
+    let high = devices.filter(byEach: \.level) { $1 > 1 }
     let sorted = devices.sorted(byEach: \.level)
     let events = RecordingObserver(levels)
     #expect(levels.snapshot.map(\.content) == [0, 1, 2, 3])

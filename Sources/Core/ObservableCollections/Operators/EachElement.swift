@@ -55,7 +55,25 @@ extension DataSource {
   public func filter(
     byEach property: @escaping @Sendable (Element) -> some PropertySource<Bool>
   ) -> LiveCollection<Element> {
-    map(each: property) { MarkedElement($0, isShown: $1) }.shownElements()
+    filter(byEach: property) { $1 }
+  }
+
+  /// Derives a collection of the elements for whose properties a predicate is true.
+  ///
+  ///     let empty = devices.filter(byEach: \.battery) { device, level in level < device.limit }
+  ///
+  /// This is the filter of ``filter(byEach:)`` for a property of any type.
+  ///
+  /// - Parameters:
+  ///   - property: A key path or closure that returns a property of an element, or a view of one.
+  ///   - isIncluded: A closure that receives an element and the value of its property.
+  /// - Complexity: O(k log n) for a change of k of n elements or properties.
+  @inlinable
+  public func filter<Property: PropertySource>(
+    byEach property: @escaping @Sendable (Element) -> Property,
+    _ isIncluded: @escaping @Sendable (_ element: Element, _ value: Property.Value) -> Bool
+  ) -> LiveCollection<Element> {
+    map(each: property) { MarkedElement($0, isShown: isIncluded($0, $1)) }.shownElements()
   }
 
   /// Derives a collection in ascending order of a property of each element.
