@@ -78,8 +78,7 @@ import Testing
       update: { old, new in old.level === new.level })
 
     let polling = devices.runTask { device in
-      while !Task.isCancelled {
-        try? await Task.sleep(for: .seconds(60))
+      while (try? await Task.sleep(for: .seconds(60))) != nil {
         device.level.modify { $0 += 1 }
       }
     }

@@ -128,7 +128,9 @@ extension LiveCollection where Element.DifferenceIdentifier: Sendable {
 
 extension LiveCollection.Selection: CustomStringConvertible {
   /// The number of selected elements, and of all.
-  public var description: String { "\(selected.snapshot.count) of \(marked.snapshot.count) selected" }
+  public var description: String {
+    "\(selected.snapshot.count) of \(marked.snapshot.count) selected"
+  }
 }
 
 extension DataSource where Element.DifferenceIdentifier: Sendable {
