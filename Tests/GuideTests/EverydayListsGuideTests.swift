@@ -20,6 +20,18 @@ import Testing
     let level: Int
   }
 
+  final class Levels: Sendable {
+    private let properties = Property<[Int: Property<Int>]>([:])
+
+    func level(of id: Int) -> Property<Int> {
+      properties.modify { properties in
+        let level = properties[id] ?? Property(0)
+        properties[id] = level
+        return level
+      }
+    }
+  }
+
   @Test(arguments: [("Selections", 3), ("WorkForEachElement", 5)])
   func `the guides' code is compiled here`(name: String, count: Int) throws {
     let guide = try Guide(name)
@@ -97,15 +109,8 @@ import Testing
     print(active.snapshot.map(\.name), sorted.snapshot.map(\.name))
     #expect(try print.lines == Guide("WorkForEachElement").output)
 
-    let levels = Property<[Int: Property<Int>]>([:])
-
-    func level(of id: Int) -> Property<Int> {
-      levels.modify { levels in
-        let level = levels[id] ?? Property(0)
-        levels[id] = level
-        return level
-      }
-    }
-    #expect(level(of: 1) === level(of: 1) && level(of: 1) !== level(of: 2))
+    let levels = Levels()
+    #expect(levels.level(of: 1) === levels.level(of: 1))
+    #expect(levels.level(of: 1) !== levels.level(of: 2))
   }
 }

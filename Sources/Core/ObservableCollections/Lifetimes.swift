@@ -20,7 +20,8 @@ extension DataSource {
   /// or the end of the observation.
   ///
   /// - Parameters:
-  ///   - scheduler: Where to call the closures. By default, on the thread that edits.
+  ///   - scheduler: Where to call the closures. By default, on the thread that edits. Disposing of the handle ends the work
+  ///     on the thread that disposes of it.
   ///   - lifetime: A closure that starts the work for an element. Disposing of the handle that it returns ends the work.
   ///   - update: A closure that receives an updated element, and returns whether the work goes on. It is not asked if the
   ///     identity has changed. By default, the work starts anew.
@@ -121,6 +122,7 @@ private final class Lifetimes<Element: Differentiable & Sendable>: @unchecked Se
     let (changeset, before, after) = (change.changeset, change.before, change.after)
     let deleted = changeset.deletions.map { rows[rows.order[$0]] }
     rows.follow(changeset) { _ in nil }
+    _ = rows.renumberIfSparse()
     for handle in deleted { handle?.dispose() }
     let renewed = changeset.updates.filter { change in
       if isOver { return false }

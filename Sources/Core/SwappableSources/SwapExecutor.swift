@@ -144,6 +144,8 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
     /// lasts as long as other threads commit, and must not keep a source that was left.
     var actions: [Machine.Action] = []
     var waiters: [Domain.Waiter] = []
+    /// The ticket of the commits that are delivered in one pass, until it is closed.
+    var ticket: Ticket?
 
     init(_ decision: Machine.Decision) { actions = decision.actions.reversed() }
 
@@ -191,6 +193,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
       return (turn, (decision, replaced))
     }
     withExtendedLifetime(released) {}
+    turn.ticket?.close()
     return turn
   }
 
@@ -199,7 +202,12 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
     _ state: inout Domain.State
   ) {
     switch step {
-    case .show(let contents, let changeset, let tickets):
+    case .show(let contents, let changeset, var tickets):
+      if tickets.isEmpty, pendingChange != nil || swappingHandle(&state) != nil {
+        let ticket = Ticket()
+        turn.ticket = ticket
+        tickets = [ticket]
+      }
       let new = StateBox<Element>.read(contents.box).state
       replaced += commit(changeset.map { (new.snapshot, $0) }, new, tickets, &state)
       replaced += setPendingChange(nil, tickets, &state)
@@ -392,17 +400,23 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
     return [replaced, released?.0, released?.1].compactMap(\.self)
   }
 
-  /// Sets the swap that waits, under the lock, if somebody has asked for it.
+  /// The swap that is shown as waiting, under the lock.
+  private func swappingHandle(_ state: inout Domain.State) -> SwapHandle? {
+    swappingSignal?.node.committed(&state).flatMap { SignalValue<SwapHandle?>.read($0) }
+  }
+
+  /// Sets the swap that waits, under the lock, if the property was asked for.
   ///
   /// - Returns: Objects that the caller releases after it has released the lock.
   private func setSwapping(
     _ tickets: [Ticket], _ turn: inout Turn, _ state: inout Domain.State
   ) -> [NodeState] {
     guard let node = swappingSignal?.node else { return [] }
-    let old = node.committed(&state).flatMap { SignalValue<SwapHandle?>.read($0) }
+    let old = swappingHandle(&state)
     let new = waitingHandle(after: old)
     if new === old { return [] }
-    if !turn.delivers { turn.actions.append(.deliver) }
+    // Last, so the outcome is known before. A decision that waits for an answer changes nothing here.
+    if !turn.delivers { turn.actions.insert(.deliver, at: 0) }
     let released = node.commit(SignalValue(new), tickets: tickets, &state)
     return [released.0, released.1].compactMap(\.self)
   }

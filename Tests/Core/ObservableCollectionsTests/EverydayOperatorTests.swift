@@ -54,6 +54,20 @@ import Testing
       })
   }
 
+  /// The form of an event does not depend on the size of the change (C9).
+  @Test(arguments: [1, 3, 6])
+  func `updates of identities stay updates in a full join`(count: Int) throws {
+    let (left, right) = (Items([TestElement(100, 0)]), Items((0..<8).map { TestElement($0, 0) }))
+    let joined = left.fullJoined(with: right, on: { $0.id }, equals: { $0.id })
+    let events = RecordingObserver(joined)
+    right.transaction { draft in
+      for number in 0..<count { draft[number] = TestElement(1_000 + number, 0) }
+    }
+    let changeset = try #require(events.changes.last).changeset
+    #expect(changeset.updates.count == count && changeset.changeCount == count)
+    try events.check(against: joined)
+  }
+
   @Test func `the first match inserts, and the last one that goes deletes`() {
     let (orders, customers) = (
       Items([TestElement(1, 7)]), Items([TestElement(7, 0), TestElement(8, 0)])
@@ -160,6 +174,15 @@ import Testing
     isPaused.value = false
     #expect(events.changes.count == 2)
     try events.check(against: shown)
+  }
+
+  @Test func `the first contents are shown during a pause`() {
+    let (items, isPaused) = (Items(status: .loading), Property(true))
+    let shown = items.paused(while: isPaused)
+    items.publish([TestElement(1, 0)], status: .loaded)
+    #expect(shown.snapshot.map(\.id) == [1] && shown.status == .loaded)
+    items.append(TestElement(2, 0))
+    #expect(shown.snapshot.map(\.id) == [1])
   }
 
   // MARK: Totals

@@ -102,6 +102,40 @@ import Testing
     #expect(ids(single.selected) == [7] && ids(neighbor.selected) == [])
   }
 
+  @Test(arguments: [Selection.Mode.single, .multiple])
+  func `the selection follows identities that are exchanged or passed on`(mode: Selection.Mode) {
+    let selection = rows.selection(mode)
+    selection.select(1)
+    rows.transaction { draft in
+      draft[1] = Row(id: 2, text: 1)
+      draft[2] = Row(id: 1, text: 1)
+    }
+    #expect(Array(selection.selected.snapshot) == [Row(id: 2, text: 1)])
+    rows.transaction { draft in
+      draft[0] = Row(id: 2, text: 2)
+      draft[1] = Row(id: 9, text: 2)
+    }
+    #expect(Array(selection.selected.snapshot) == [Row(id: 9, text: 2)])
+    rows.replace(with: [Row(id: 1), Row(id: 1, text: 1), Row(id: 3)])
+    selection.deselectAll()
+    selection.select(1)
+    rows[0] = Row(id: 7)
+    #expect(ids(selection.selected) == (mode == .single ? [7] : [7, 1]))
+  }
+
+  @Test func `many requests in a transaction are one event, and none is kept`() {
+    rows.replace(with: (0..<3_000).map { Row(id: $0) })
+    let selection = rows.selection()
+    let events = RecordingObserver(selection.selected)
+    struct Stop: Error {}
+    try? withTransaction {
+      for id in 0..<100 { selection.select(id) }
+      throw Stop()
+    }
+    withTransaction { for id in 0..<3_000 { selection.select(id) } }
+    #expect(selection.count.value == 3_000 && events.changes.count == 1)
+  }
+
   @Test func `elements with one identity are selected together`() {
     rows.replace(with: [Row(id: 1), Row(id: 2), Row(id: 1, text: 1)])
     let selection = rows.selection()

@@ -72,6 +72,33 @@ import Testing
     both.dispose()
   }
 
+  @Test func `contents and the end of the wait are one event below both`() {
+    let both = ReadOnlyProperty(combining: container.live.count, container.swapping) {
+      "\($0) \($1 == nil ? "-" : "waits")"
+    }
+    let log = Log<String>([])
+    let observation = both.observe { log.append($0) }
+    let slow = ControlledSource<TestElement>()
+    container.swap(to: slow)
+    slow.load([TestElement(9, 0)])
+    container.swap(to: Source([1, 2]), guardedBy: .count(atLeast: 3))
+    container.pendingChange.value?.accept()
+    #expect(log.value == ["3 -", "3 waits", "1 -", "1 waits", "2 -"])
+    observation.dispose()
+  }
+
+  @Test func `the outcome of a swap that has failed is known when the wait ends`() {
+    let failing = ControlledSource<TestElement>()
+    let handle = container.swap(to: failing)
+    let outcomes = Log<Bool>([])
+    let observation = container.swapping.observe { [handle] waiting in
+      if waiting == nil { outcomes.append(handle.outcomeIfKnown != nil) }
+    }
+    failing.fail(SourceError(code: "gone", message: "it is gone"))
+    #expect(outcomes.value == [true])
+    observation.dispose()
+  }
+
   @Test func `the swaps of a group wait for the slowest one`() {
     let other = Container(Source([7]))
     let slow = ControlledSource<TestElement>()

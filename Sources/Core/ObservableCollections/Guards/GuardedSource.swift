@@ -168,7 +168,7 @@ private struct GuardOperator<Element: Differentiable & Sendable>: CollectionOper
 }
 
 extension CollectionInput {
-  fileprivate var hasLoaded: Bool { StateBox<Element>.read(input.state).state.hasLoaded }
+  var hasLoaded: Bool { StateBox<Element>.read(input.state).state.hasLoaded }
 }
 
 /// The change that a guard has refused, as a property.

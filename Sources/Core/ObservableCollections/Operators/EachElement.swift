@@ -13,7 +13,7 @@ extension DataSource {
   /// | insert, delete, move | the same |
   /// | update | update, or nothing if the result is equal; another property is followed from now on |
   /// | a property changes | update, or nothing if the result is equal |
-  /// | a transaction over elements and properties | one event; an element that it inserts may follow with another one |
+  /// | a transaction over elements and properties | one event; an element that gets a property by it may follow with another one |
   ///
   /// A property that is made from the result is not followed, and the status is an error with the code `cycle`.
   ///
@@ -22,7 +22,8 @@ extension DataSource {
   ///     each inserted or updated element.
   ///   - transform: A closure that receives an element and the value of its property. It is called for each of them that
   ///     changes.
-  /// - Complexity: O(k log n) for a change of k of n elements or properties.
+  /// - Complexity: O(k log n) for a change of k of n elements or properties. After an element has got a property, the first
+  ///   transaction over several lists or properties takes O(n).
   @inlinable
   public func map<Property: PropertySource, Output: Differentiable & Sendable>(
     each property: @escaping @Sendable (Element) -> Property,

@@ -40,7 +40,7 @@ extension LiveCollection where Element.DifferenceIdentifier: Sendable {
 
     /// All elements, with marks on the selected ones.
     @usableFromInline let marked: LiveCollection<MarkedElement<Element>>
-    @usableFromInline let requests: Property<SelectionRequests<Element>>
+    @usableFromInline let requests = SelectionRequests<Element>()
     /// The selected elements, in the order of the list.
     public let selected: LiveCollection<Element>
     /// The other results, as soon as they are asked for: each costs as much as `selected` at each change.
@@ -49,13 +49,12 @@ extension LiveCollection where Element.DifferenceIdentifier: Sendable {
 
     @inlinable
     init(of source: some DataSource<Element>, mode: Mode, whenGone: Departure) {
-      let requests = Property(SelectionRequests<Element>())
-      let marked = LiveCollection<MarkedElement<Element>> { inputs in
+      let requests = requests
+      marked = LiveCollection<MarkedElement<Element>> { inputs in
         SelectionOperator(
-          input: inputs.collection(source), requests: inputs.property(requests), mode: mode,
-          whenGone: whenGone)
+          input: inputs.collection(source), requests: requests,
+          count: inputs.property(requests.count), mode: mode, whenGone: whenGone)
       }
-      (self.requests, self.marked) = (requests, marked)
       selected = marked.shownElements()
     }
 
@@ -121,7 +120,7 @@ extension LiveCollection where Element.DifferenceIdentifier: Sendable {
     public func invert() { request(.invert) }
 
     private func request(_ request: SelectionRequests<Element>.Request) {
-      requests.modify { $0.append(request) }
+      requests.append(request)
     }
   }
 }

@@ -1,10 +1,12 @@
 public import Diffing
-import ReactiveSignals
-public import SwappablePrimitives
+public import ReactiveSignals
+import SwappablePrimitives
 
 /// The changes of a selection that were asked for. An operator carries them out, in their order.
+///
+/// A property has their number, so a transaction that is rolled back takes its requests back.
 @usableFromInline
-struct SelectionRequests<Element: Differentiable & Sendable>: Sendable
+final class SelectionRequests<Element: Differentiable & Sendable>: Sendable
 where Element.DifferenceIdentifier: Sendable {
   @usableFromInline
   enum Request: Sendable {
@@ -16,38 +18,42 @@ where Element.DifferenceIdentifier: Sendable {
     case invert
   }
 
-  /// The number of requests that an operator has carried out, which need not be kept.
-  @usableFromInline
-  final class Progress: Sendable {
-    @usableFromInline let count = Locked(0)
-
-    @usableFromInline
-    init() {}
-  }
-
-  @usableFromInline let progress = Progress()
-  /// The number of requests before the first one.
-  @usableFromInline var start = 0
-  @usableFromInline var requests: [Request] = []
+  /// The number of all requests.
+  @usableFromInline let count = Property(0)
+  /// The requests that were not carried out, and the number of those before.
+  private let waiting = Locked((start: 0, requests: [Request]()))
 
   @usableFromInline
   init() {}
 
   @usableFromInline
-  mutating func append(_ request: Request) {
-    let done = progress.count.withLock { $0 } - start
-    if done > 0, done >= requests.count / 2 {
-      requests.removeFirst(min(done, requests.count))
-      start += done
+  func append(_ request: Request) {
+    count.modify { count in
+      let dropped = waiting.withLock { waiting in
+        // A transaction that was rolled back may have left some.
+        let dropped = Array(waiting.requests[(count - waiting.start)...])
+        waiting.requests.removeLast(dropped.count)
+        waiting.requests.append(request)
+        return dropped
+      }
+      withExtendedLifetime(dropped) {}
+      count += 1
     }
-    requests.append(request)
   }
 
-  /// Returns the requests after a number of them, and the number of all.
+  /// Takes the requests up to a number of all.
   @usableFromInline
-  func after(_ number: Int) -> (requests: ArraySlice<Request>, end: Int) {
-    (requests.dropFirst(number - start), start + requests.count)
+  func take(upTo end: Int) -> [Request] {
+    waiting.withLock { waiting in
+      let taken = Array(waiting.requests.prefix(end - waiting.start))
+      waiting.requests.removeFirst(taken.count)
+      waiting.start = end
+      return taken
+    }
   }
+
+  /// The number of requests that are kept. For tests.
+  var keptCount: Int { waiting.withLock { $0.requests.count } }
 }
 
 /// An operator that marks the selected elements of a list.
@@ -58,23 +64,24 @@ where Element.DifferenceIdentifier: Sendable {
   @usableFromInline typealias Output = MarkedElement<Element>
 
   @usableFromInline let input: CollectionInput<Element>
-  @usableFromInline let requests: PropertyInput<SelectionRequests<Element>>
+  @usableFromInline let requests: SelectionRequests<Element>
+  /// The number of requests.
+  @usableFromInline let count: PropertyInput<Int>
   @usableFromInline let mode: LiveCollection<Element>.Selection.Mode
   @usableFromInline let whenGone: LiveCollection<Element>.Selection.Departure
   @usableFromInline var rows = RowsByKey<Identity>(keepsOrder: false)
   @usableFromInline var selected: Set<Identity> = []
-  /// The number of requests that were carried out.
-  @usableFromInline var done = 0
   /// The identities that were selected or deselected since the output was edited.
   @usableFromInline var changed: Set<Identity> = []
 
   @inlinable
   init(
-    input: CollectionInput<Element>, requests: PropertyInput<SelectionRequests<Element>>,
-    mode: LiveCollection<Element>.Selection.Mode,
+    input: CollectionInput<Element>, requests: SelectionRequests<Element>,
+    count: PropertyInput<Int>, mode: LiveCollection<Element>.Selection.Mode,
     whenGone: LiveCollection<Element>.Selection.Departure
   ) {
-    (self.input, self.requests, self.mode, self.whenGone) = (input, requests, mode, whenGone)
+    (self.input, self.requests, self.count) = (input, requests, count)
+    (self.mode, self.whenGone) = (mode, whenGone)
   }
 
   @inlinable
@@ -114,10 +121,7 @@ where Element.DifferenceIdentifier: Sendable {
 
   @inlinable
   mutating func carryOut() {
-    let (requests, end) = self.requests.value.after(done)
-    for request in requests { carryOut(request) }
-    done = end
-    self.requests.value.progress.count.withLock { $0 = end }
+    for request in requests.take(upTo: count.value) { carryOut(request) }
   }
 
   @inlinable
@@ -168,9 +172,16 @@ where Element.DifferenceIdentifier: Sendable {
       )
       return old != new && selected.contains(old) ? (old, new) : nil
     }
+    // The elements that keep an old identity: other ones may get it at the same time.
+    var kept: [Identity: Int] = [:]
+    for (old, _) in renamed { kept[old] = rows.count(of: rows.entry(of: old)) }
+    if !renamed.isEmpty {
+      for offset in changeset.deletions { kept[before[offset].differenceIdentifier]? -= 1 }
+      for (old, _) in renamed { kept[old]? -= 1 }
+    }
     if let keys = KeyChange(change, key: { $0.differenceIdentifier }) { rows.follow(keys) }
-    for (old, _) in renamed where !rows.has(old) { setSelected(old, false) }
-    for (_, new) in renamed { setSelected(new, true) }
+    for (old, count) in kept where count <= 0 || mode != .multiple { setSelected(old, false) }
+    for (_, new) in mode == .multiple ? renamed[...] : renamed.prefix(1) { setSelected(new, true) }
     guard whenGone == .forget else { return }
     for offset in changeset.deletions {
       let identity = before[offset].differenceIdentifier

@@ -42,7 +42,8 @@ struct JoinOperator<
     let leftChange = KeyChange(left.change, key: leftKey)
     let rightChange = KeyChange(right.change, key: rightKey)
     if isLarge(leftChange, rightChange, output) {
-      rebuild(leftChange, rightChange, output)
+      let (pairs, origins, _) = rebuild(leftChange, rightChange)
+      output.replace(with: pairs, from: origins)
     } else {
       follow(leftChange, rightChange, output)
     }
@@ -236,11 +237,12 @@ extension JoinOperator {
   }
 
   /// Follows changes of so many elements that visiting all pairs takes less time.
+  ///
+  /// - Returns: All pairs, and where the pairs and the right elements come from.
   @inlinable
   mutating func rebuild(
-    _ leftChange: KeyChange<Left, Key>?, _ rightChange: KeyChange<Right, Key>?,
-    _ output: CollectionDraft<Pair>
-  ) {
+    _ leftChange: KeyChange<Left, Key>?, _ rightChange: KeyChange<Right, Key>?
+  ) -> (pairs: [Pair], origins: [Origin], rights: [Origin]) {
     let oldCount = lengths.total
     let starts = lengths.starts + [oldCount]
     let indices = rightRows.indices()
@@ -267,7 +269,7 @@ extension JoinOperator {
       let isUpdated = left.origin.isUpdated || right?.origin.isUpdated == true
       origins.append(Origin(offset: origin, isUpdated: isUpdated))
     }
-    output.replace(with: pairs, from: origins)
+    return (pairs, origins, rights.map { $0.origin })
   }
 
   /// Returns all pairs, and stores their number for each left element.

@@ -241,15 +241,37 @@ struct FullJoinOperator<
   @inlinable
   mutating func start(_ output: CollectionDraft<Output>) {
     join.start(output)
-    appendUnmatched(to: output)
+    output.append(
+      contentsOf: showUnmatched().map { Output(left: nil, right: join.right.snapshot[$0]) })
   }
 
+  /// Stores which right elements have no match, and returns their offsets.
   @inlinable
-  mutating func appendUnmatched(to output: CollectionDraft<Output>) {
+  mutating func showUnmatched() -> [Int] {
     unmatched = ShownPart(join.rightRows.orderedKeys().map { !join.leftRows.has($0) })
-    let rights = join.right.snapshot.array
-    output.append(
-      contentsOf: unmatched.offsets.map { Output(left: nil, right: rights[$0]) })
+    return unmatched.offsets
+  }
+
+  /// Follows changes of so many elements that visiting all of them takes less time.
+  @inlinable
+  mutating func rebuild(
+    _ leftChange: KeyChange<Left, Key>?, _ rightChange: KeyChange<Right, Key>?,
+    _ output: CollectionDraft<Output>
+  ) {
+    var ranks = Array(repeating: -1, count: join.rightRows.count)
+    for (rank, offset) in unmatched.offsets.enumerated() {
+      ranks[offset] = join.lengths.total + rank
+    }
+    let (pairs, origins, rights) = join.rebuild(leftChange, rightChange)
+    let (offsets, elements) = (showUnmatched(), join.right.snapshot.array)
+    output.replace(
+      with: pairs + offsets.map { Output(left: nil, right: elements[$0]) },
+      from: origins
+        + offsets.map { offset in
+          let origin = rights[offset]
+          let rank = origin.offset < 0 ? -1 : ranks[origin.offset]
+          return Origin(offset: rank, isUpdated: origin.isUpdated)
+        })
   }
 
   @inlinable
@@ -260,11 +282,7 @@ struct FullJoinOperator<
     let isLarge =
       join.isLarge(leftChange, rightChange, output)
       || join.rightRows.count(ofAll: touched.keys) > max(16, join.rightRows.count / 32)
-    if isLarge {
-      output.removeSubrange(join.lengths.total..<output.count)
-      join.rebuild(leftChange, rightChange, output)
-      return appendUnmatched(to: output)
-    }
+    if isLarge { return rebuild(leftChange, rightChange, output) }
     join.follow(leftChange, rightChange, output)
     let (start, rights) = (join.lengths.total, join.right.snapshot)
     if let rightChange {

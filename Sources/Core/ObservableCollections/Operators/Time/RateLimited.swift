@@ -157,15 +157,20 @@ private struct PauseOperator<Element: Differentiable & Sendable>: CollectionOper
   let isPaused: PropertyInput<Bool>
   /// The changes of the input that are not shown, or `nil` if there is none.
   var pending: ChangesetAccumulator?
+  /// A Boolean value that indicates whether loaded contents are shown. The first ones are not kept.
+  var hasShown = false
 
-  func start(_ output: CollectionDraft<Element>) {
+  mutating func start(_ output: CollectionDraft<Element>) {
     let contents = input.snapshot
     output.replace(with: contents, by: Changeset(insertions: Array(contents.indices)))
+    hasShown = input.hasLoaded
   }
 
   mutating func update(_ output: CollectionDraft<Element>) {
     if let change = input.change { pending.append(change) }
-    guard !isPaused.value, let changes = pending.take(),
+    if isPaused.value, hasShown { return }
+    hasShown = input.hasLoaded
+    guard let changes = pending.take(),
       let changeset = changes.normalForm(from: output.snapshot, to: input.snapshot)
     else { return }
     output.replace(with: input.snapshot, by: changeset)
