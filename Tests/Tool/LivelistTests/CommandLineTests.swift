@@ -109,7 +109,7 @@ import Testing
     (["watch", "--key", "--header", "json:a"], "\"--header\", --key=--header\n"),
     (["watch", "--key", "a", "--key=b", "json:a"], "twice"),
     (["watch", "--until-eof=1", "json:a"], "takes no value"),
-    (["watch", "--frob", "json:a"], "--guard, --header, --keep, --key, --limit"),
+    (["watch", "--frob", "json:a"], "--guard, --header, --ignore, --keep, --key, --limit"),
     (
       ["watch", "json:a", "--guard"],
       "--guard has no value; use --guard LIMITS, for example --guard deletions=20%"

@@ -125,4 +125,21 @@ import Testing
     #expect(result.errors.contains("key 1 "))
     #expect(result.status == 0)
   }
+
+  @Test func `changes of ignored members are no changes`() throws {
+    let place = try Workplace()
+    let old = try place.json(
+      "old.json", #"[{"id":1,"n":1,"age":3,"o":{"a":1,"b":1}},{"id":2,"age":1,"a.b":1}]"#)
+    let new = try place.json(
+      "new.json", #"[{"id":1,"n":1,"age":4,"o":{"a":2,"b":1}},{"id":2,"age":2,"a.b":2}]"#)
+    let options = ["diff", "-k", "id", "--exit-code", "--ignore"]
+    let same = try Livelist.run(options + ["age,o.a,a.b", old, new])
+    #expect(same.status == 0 && same.output.isEmpty && same.errors.isEmpty)
+    let different = try Livelist.run(options + ["age,a.b", "--format", "text", old, new])
+    #expect(different.status == 1)
+    #expect(different.output == "~ [0] 1: o.a: 1 → 2\n1 updated\n")
+    // The key stays, and a field that no element has is a mistake.
+    #expect(try Livelist.run(options + ["id,age,o,a.b", old, new]).status == 0)
+    #expect(try Livelist.run(options + ["aeg", old, new]).status == 2)
+  }
 }

@@ -120,8 +120,8 @@ extension Option {
       "watch and view always follow the source, also if it is rotated; in a view, F follows the end"
     ),
     (
-      ["--ignore", "--ignore-fields", "--exclude", "-I"], lists,
-      "use --fields with the fields to compare or to print"
+      ["--ignore-fields", "--exclude", "-I"], lists,
+      "use --ignore, for example --ignore age,updated"
     ),
     (
       ["--json"], [.view],

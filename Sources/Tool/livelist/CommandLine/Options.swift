@@ -142,6 +142,19 @@ extension Option {
       options.selection.fields = names
     },
     Option(
+      name: "--ignore", value: "FIELD,…", example: "age,updated", commands: lists,
+      summary: "leave fields out",
+      help: """
+        Leaves these members out. Their changes are no changes. FIELD may be a path. The member that \
+        identifies elements is kept.
+        """
+    ) { (options, given) throws(LivelistError) in
+      let names = given.text.split(separator: ",", omittingEmptySubsequences: false)
+        .map { String($0.drop(while: \.isWhitespace)) }
+      if names.contains(where: \.isEmpty) { throw given.mistake("names separated by commas") }
+      options.selection.ignoredFields = names
+    },
+    Option(
       name: "--format", choices: ["json", "text"], synonyms: ["jsonl"], commands: lists,
       summary: "the output format",
       help: """

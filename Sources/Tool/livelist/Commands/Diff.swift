@@ -97,8 +97,8 @@ struct Diff: Command {
   ) {
     var warnings = KeyWarnings()
     for (specification, source, snapshot) in sides {
-      // Without --fields, the selected elements have the keys of the source.
-      let isUnique = options.selection.fields == nil && specification.hasUniqueKeys(source)
+      // Without --fields and --ignore, the selected elements have the keys of the source.
+      let isUnique = options.selection.hasAllFields && specification.hasUniqueKeys(source)
       warnings.check(snapshot, isUnique: isUnique)
     }
   }

@@ -12,6 +12,8 @@ struct Selection: Sendable {
   var limit: Int?
   /// The members that are kept, or `nil` for all.
   var fields: [String]?
+  /// The members that are left out.
+  var ignoredFields: [String] = []
   /// The field whose values divide the list into sections, if there are sections.
   var groupField: String?
 
@@ -111,7 +113,7 @@ struct Selection: Sendable {
   private func missingFields(in contents: some Collection<JSONElement>) -> [String] {
     let names =
       conditions.map(\.field) + orders.map(\.column) + (groupField.map { [$0] } ?? [])
-      + (fields ?? [])
+      + (fields ?? []) + ignoredFields
     return names.filter { name in
       !name.hasSuffix("?") && !contents.contains { ViewColumns.value(of: $0, in: name) != nil }
     }
@@ -120,12 +122,33 @@ struct Selection: Sendable {
   /// Derives the selected list. Returns the source itself if everything is selected.
   func applied(to source: any DataSource<JSONElement>) -> any DataSource<JSONElement> {
     let list = wholeElements(of: source)
-    return fields == nil ? list : list.map { keepingFields(of: $0) }
+    return hasAllFields ? list : list.map { keepingFields(of: $0) }
   }
+
+  /// A Boolean value that indicates whether all members are used.
+  var hasAllFields: Bool { fields == nil && ignoredFields.isEmpty }
 
   /// Returns an element with the selected members only.
   func keepingFields(of element: JSONElement) -> JSONElement {
-    fields.map { ViewColumns.keeping($0, of: element) } ?? element
+    let element = ignoredFields.reduce(element) { element, field in
+      // A name may contain dots.
+      element[field] == nil
+        ? Self.removing(field.split(separator: ".").map(String.init)[...], from: element)
+        : Self.removing([field], from: element)
+    }
+    return fields.map { ViewColumns.keeping($0, of: element) } ?? element
+  }
+
+  private static func removing(_ path: ArraySlice<String>, from element: JSONElement) -> JSONElement
+  {
+    guard let name = path.first, path.count > 1 || name != element.keyName,
+      let members = element.members, members.contains(where: { $0.name == name })
+    else { return element }
+    let kept = members.compactMap { member in
+      if member.name != name { return member }
+      return path.count > 1 ? (name, removing(path.dropFirst(), from: member.value)) : nil
+    }
+    return JSONElement(members: kept, keyName: element.keyName)
   }
 
   /// Returns the columns of elements with the selected members only.
