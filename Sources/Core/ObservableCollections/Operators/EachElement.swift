@@ -150,12 +150,13 @@ final class EachOperator<
 
   @usableFromInline var status: OperatorStatus {
     let state = elements.state
+    if cycles == 0 { return (state.status, state.hasLoaded) }
     let error = SourceError(
       code: "cycle",
       message:
         "a property is made from the list that would follow it, so its changes are not shown. "
         + "Return a property that does not depend on the result.")
-    return (cycles == 0 ? state.status : state.status.worse(.failed(error)), state.hasLoaded)
+    return (state.status.worse(.failed(error)), state.hasLoaded)
   }
 
   @inlinable
