@@ -156,7 +156,11 @@ class Page:
 
     def wait_for(self, expression, expected):
         """Waits until a JavaScript expression has a value."""
-        self.wait(f"JSON.stringify(({expression}) ?? null) === {json.dumps(json.dumps(expected, separators=(',', ':')))}")
+        try:
+            self.wait(f"JSON.stringify(({expression}) ?? null) === {json.dumps(json.dumps(expected, separators=(',', ':')))}")
+        except AssertionError as error:
+            state = self.value("JSON.stringify([document.body.innerText.slice(0, 1000), feed, list.token, list.revision])")
+            raise AssertionError(f"{error}; it is {self.value(expression)}, the page is {state}") from None
 
     def press(self, key, text=None):
         codes = {"Escape": 27, "Enter": 13, "ArrowDown": 40, "ArrowUp": 38, "PageDown": 34, "End": 35, "Home": 36}

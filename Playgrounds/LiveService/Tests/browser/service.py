@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -81,6 +82,8 @@ class Service:
 
     def kill(self):
         """Ends the service as a power failure does."""
+        if self._process.poll() not in (None, -signal.SIGKILL):
+            raise RuntimeError(f"the service has ended by itself, with status {self._process.returncode}")
         self._process.kill()
         self._process.wait()
 
