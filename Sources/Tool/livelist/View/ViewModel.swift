@@ -180,6 +180,8 @@ struct ViewModel {
     case .character("p"): return .step(-1)
     case .enter, .escape, .character("q"), .left, .character("h"): mode = .list
     case .control("l"): return .redraw
+    case .control("r"):
+      if !Reloads.request() { showError("no source runs a command that could be run again") }
     case .control("z"): return .stop
     case .control("c"): return .quit
     default: break
@@ -221,6 +223,8 @@ struct ViewModel {
       order = nil
       return .arrange
     case .control("l"): return .redraw
+    case .control("r"):
+      if !Reloads.request() { showError("no source runs a command that could be run again") }
     case .control("z"): return .stop
     case .character("q"), .character("Q"), .control("c"): return .quit
     case .character(let other): message = ("\(other) has no effect; ? shows all keys", false)
