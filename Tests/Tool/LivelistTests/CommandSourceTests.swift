@@ -57,6 +57,29 @@ import Testing
     #expect(try watching.line().contains(#""element":{"id":2}"#))
   }
 
+  @Test func `a path, or several fields, are the key`() throws {
+    let place = try Workplace()
+    let old = try place.json(
+      "old.json", #"[{"m":{"ns":"a","id":1},"n":1},{"m":{"ns":"b","id":1},"n":1}]"#)
+    let new = try place.json(
+      "new.json", #"[{"m":{"ns":"a","id":1},"n":1},{"m":{"ns":"b","id":1},"n":2}]"#)
+    #expect(
+      try Livelist.run("diff", "--format", "text", "-k", "m.ns,m.id", old, new).output
+        == "~ [1] [\"b\",1]: n: 1 → 2\n1 updated\n")
+    // The identity stays if other members are shown.
+    let result = try Livelist.run(
+      "diff", "--format", "text", "-k", "m.ns", "--fields", "n", old, new)
+    #expect(result.output == "~ [1] \"b\": n: 1 → 2\n1 updated\n")
+    #expect(result.errors == "")
+    // Rows of a query may have several columns as their key.
+    try place.sql("a.db", "CREATE TABLE t (a, b, n)", "INSERT INTO t VALUES (1, 1, 1), (1, 2, 1)")
+    let rows = place.sqlite("a.db", "SELECT * FROM t")
+    let changed = place.sqlite("a.db", "SELECT a, b, n + (b = 2) AS n FROM t")
+    #expect(
+      try Livelist.run("diff", "--format", "text", "-k", "a,b", rows, changed).output
+        == "~ [1] [1,2]: n: 1 → 2\n1 updated\n")
+  }
+
   // MARK: Commands
 
   @Test func `a command runs again and its changes are printed`() throws {

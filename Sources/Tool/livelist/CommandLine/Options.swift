@@ -85,7 +85,9 @@ extension Option {
       synopsis: [.serve: "[--key [NAME:]FIELD] …"],
       summary: "the field that identifies elements",
       help: """
-        The member or column that identifies elements, in every source. The default is the primary \
+        The member or column that identifies elements, in every source: a name, a path such as metadata.uid, or \
+        several, such as namespace,name. A name with a dot or a comma is quoted, '"a.b".c', unless it is the whole \
+        key. The default is the primary \
         key of a table, the first column of a query, the whole element of a file, and the key \
         that the server names for a list that is served. serve accepts --key NAME:FIELD for one of \
         its lists, beside or instead of --key FIELD for the others.

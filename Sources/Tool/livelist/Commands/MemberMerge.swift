@@ -92,7 +92,8 @@ struct MemberMerge {
         at: place.member(name))
       if let value { merged.append((name, value)) }
     }
-    return JSONElement(members: merged, keyName: mine.keyName)
+    return JSONElement(
+      members: merged, keyName: mine.keyName, identity: mine.separateIdentity)
   }
 
   /// Merges arrays whose items have a key, or returns `nil` if the values are not such arrays.

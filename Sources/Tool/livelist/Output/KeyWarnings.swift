@@ -50,7 +50,7 @@ struct KeyWarnings {
   ) {
     let (deleted, inserted) = (Array(deleted.prefix(1_000)), Array(inserted.prefix(1_000)))
     guard !hasExplained, let first = deleted.first, !inserted.isEmpty else { return }
-    if first.keyName == nil, first.members != nil {
+    if !first.hasKey, first.members != nil {
       return Self.reportCandidate(in: contents) { name in
         let values = Set(deleted.compactMap { $0[name] })
         hasExplained = !values.isDisjoint(with: inserted.compactMap { $0[name] })
