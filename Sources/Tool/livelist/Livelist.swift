@@ -49,8 +49,16 @@ struct Livelist {
     }
     switch name {
     case "--help", "-h", "help":
-      let name = arguments.dropFirst().first?.description ?? ""
-      return Printing(text: Help.text(of: CommandName(rawValue: name)))
+      guard let topic = arguments.dropFirst().first?.description else {
+        return Printing(text: Help.text(of: nil))
+      }
+      guard let text = Help.text(ofTopic: topic) else {
+        let shown = SourceSpecification.redacted(topic)
+        throw .usage(
+          "there is no help on \"\(shown)\"\(NearestWord.advice(for: shown, among: names + Help.topics)); "
+            + "use a command, \(Help.topics.joined(separator: ", "))")
+      }
+      return Printing(text: text)
     case "--version", "-V", "version": return Printing.version
     // For installations, so the help does not name it.
     case "--man-page": return Printing(text: ManPage.text)

@@ -4,9 +4,42 @@ import Testing
 @testable import livelist
 
 @Suite(.tags(.system)) struct CommandLineTests {
-  @Test(arguments: [
-    ["--help"], ["-h"], ["help"],
-  ])
+  @Test(arguments: [["--help"], ["-h"], ["help"]])
+  func `the first page of the help fits 60 lines, and names what there is`(
+    arguments: [String]
+  ) throws {
+    let result = try Livelist.run(arguments)
+    #expect(result.status == 0)
+    #expect(result.errors.isEmpty)
+    let lines = result.output.split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(lines.count <= 60)
+    #expect(lines.allSatisfy { $0.count <= 100 })
+    for text in CommandName.allCases.map(\.rawValue) + Help.topics + [
+      "every:TIME:COMMAND", "-k, --key FIELD", "--where",
+    ] {
+      #expect(result.output.contains(text))
+    }
+  }
+
+  @Test func `each topic has its part of the help`() throws {
+    for (topic, text) in [
+      ("sources", "sqlite:PATH?SQL"), ("options", "-k, --key FIELD"),
+      ("status", "2 if the command line"),
+      ("watch", "livelist watch"),
+    ] {
+      let result = try Livelist.run("--help", topic)
+      #expect(result.status == 0)
+      #expect(result.output.contains(text))
+      #expect(result.output.count < (try Livelist.run("help", "all").output.count))
+    }
+    let unknown = try Livelist.run("help", "sorces")
+    #expect(unknown.status == 2)
+    #expect(
+      unknown.errors.contains(
+        "there is no help on \"sorces\" (did you mean sources?); use a command"))
+  }
+
+  @Test(arguments: [["--help", "all"], ["help", "all"]])
   func `the help names all commands, options and sources`(arguments: [String]) throws {
     let result = try Livelist.run(arguments)
     #expect(result.status == 0)
@@ -83,7 +116,7 @@ import Testing
     (["view", "--format", "json", "--group-by", "a", "b.json"], "use --sort 'a' instead"),
     (["diff", "--json", "a.json", "b.json"], "use --format json, which is the default"),
     (["view", "-f", "json", "a.json"], "use --where to select elements, and --format in full"),
-    (["view", "--color", "a.json"], "this command takes --fields"),
+    (["view", "--color", "red", "a.json"], "--color cannot be \"red\""),
     (["explain", "--select", "a.json"], "this command takes --header, --key"),
     (["merge", "--once", "a.json"], "this command takes --by-field, --header"),
     (["watch"], "there is none"),
@@ -120,7 +153,7 @@ import Testing
     (["watch", "--guard", "count=1", "--guard=count=2", "json:a"], "--guard occurs twice"),
     (["watch", "--", "--until-eof"], "json:PATH"),
     (["diff", "json:a"], "there is 1"),
-    (["diff", "--until-eof", "json:a", "json:b"], "takes --exit-code, --fields"),
+    (["diff", "--until-eof", "json:a", "json:b"], "takes --color, --exit-code, --fields"),
     (
       ["diff", "--format", "xml", "json:a", "json:b"],
       "--format cannot be \"xml\"; use --format json or"

@@ -93,6 +93,20 @@ import Testing
     #expect(try Livelist.run("diff", "--format", "text", old, new).output.contains("\(long)\""))
   }
 
+  @Test func `an option decides on colors`() throws {
+    let place = try Workplace()
+    let (old, new) = (try place.json("a", "[]"), try place.json("b", "[1]"))
+    func text(_ color: String, isTerminal: Bool) throws -> String {
+      let livelist = try Livelist(
+        ["diff", "--format", "text", "--color", color, old, new], isTerminal: isTerminal)
+      return try livelist.restOfOutput()
+    }
+    #expect(try text("always", isTerminal: false).hasPrefix("\u{1B}[32m+ [0] 1\u{1B}[0m\n"))
+    #expect(try text("never", isTerminal: true).hasPrefix("+ [0] 1\r\n"))
+    #expect(try text("auto", isTerminal: false).hasPrefix("+ [0] 1\n"))
+    #expect(try text("auto", isTerminal: true).hasPrefix("\u{1B}[32m+ [0] 1\u{1B}[0m\r\n"))
+  }
+
   @Test(arguments: [
     ([:], true), (["NO_COLOR": ""], true), (["NO_COLOR": "0"], false), (["TERM": "dumb"], false),
   ])

@@ -5,20 +5,52 @@ enum Help {
   /// The purpose of the tool.
   static let purpose = "live lists for any program that reads and writes lines"
 
-  /// The help of one command, or of the whole tool.
+  /// The help of one command, or the first page of the help.
   static func text(of command: CommandName?) -> String {
-    guard let command else { return all }
+    guard let command else { return overview }
     return
       ([usage(of: command)] + options(command.options)
       + (command == .triggers ? [] : lines(of: .sources)) + lines(of: command.details))
       .joined(separator: "\n") + "\n"
   }
 
+  /// The topics besides the commands.
+  static let topics = ["sources", "options", "status", "all"]
+
+  /// Returns the help of a topic or a command, or `nil` if there is no such topic.
+  static func text(ofTopic topic: String) -> String? {
+    if let command = CommandName(rawValue: topic) { return text(of: command) }
+    let lines: [String]
+    switch topic {
+    case "sources": lines = Array(self.lines(of: .sources).dropFirst())
+    case "options": lines = Array(options(Option.all).dropFirst())
+    case "status": lines = [filled(HelpPart.exitStatus, indent: 0)]
+    case "all": return all
+    default: return nil
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// The first page, which fits on a screen: the commands, the sources, and the options that many commands take.
+  private static var overview: String {
+    let commands = CommandName.allCases.map { entry($0.rawValue, $0.description.summary) }
+    let sources = HelpPart.sources.entries.map(\.term).joined(separator: ", ")
+    let common = Option.all.filter { $0.commands.count > 2 }.map { entry($0.term, $0.summary) }
+    return
+      (["livelist: \(purpose).\n", "livelist COMMAND [OPTION …] SOURCE …\n", "Commands:"] + commands
+      + ["", filled("SOURCE: \(sources)", indent: 0), "\nOptions of many commands:"] + common
+      + [
+        "\nMore: livelist --help TOPIC, with a command, \(topics.joined(separator: ", "));"
+          + " livelist --version"
+      ]).joined(separator: "\n") + "\n"
+  }
+
   private static var all: String {
     let commands = CommandName.allCases.map(usage)
     return
       (["livelist: \(purpose).\n"] + commands
-      + ["livelist --help\nlivelist COMMAND --help\nlivelist --version"] + lines(of: .sources)
+      + ["livelist --help [TOPIC]\nlivelist COMMAND --help\nlivelist --version"]
+      + lines(of: .sources)
       + options(Option.all) + CommandName.allCases.flatMap { lines(of: $0.details) }
       + ["\n" + filled("Exit status: \(HelpPart.exitStatus)", indent: 0)]).joined(separator: "\n")
       + "\n"

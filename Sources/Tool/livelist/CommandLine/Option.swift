@@ -102,8 +102,7 @@ extension Option {
   private static let foreign: [(words: [String], commands: [CommandName], advice: String)] = [
     (["--brief"], [.diff], "use --quiet, which prints nothing, and the exit status"),
     (
-      ["--unified", "-u", "--color", "--colour"], [.watch, .diff],
-      "use --format text, which has colors on a terminal"
+      ["--unified", "-u"], [.watch, .diff], "use --format text, which has colors on a terminal"
     ),
     (["--reverse", "-r"], lists, "for descending order, use --sort 'FIELD desc'"),
     (["-f"], lists, "use --where to select elements, and --format in full for the format"),

@@ -14,6 +14,7 @@ struct Options: Sendable {
   var listKeys: [String] = []
   var selection = Selection()
   var format: OutputFormat?
+  var colors = ColorChoice.auto
   var printsSnapshots = false
   var printsChangesOnly = false
   /// The command to run for each change.
@@ -67,6 +68,14 @@ struct SourceOptions: Equatable, Sendable {
   var rotation = JSONLinesDataSource<JSONElement>.Rotation.replace
   /// A Boolean value that indicates whether the lines of a pipe are shown when they arrive.
   var followsPipes = false
+}
+
+/// Whether text has colors.
+enum ColorChoice: String {
+  /// On a terminal that has colors, unless `NO_COLOR` is set.
+  case auto
+  case always
+  case never
 }
 
 enum OutputFormat: String {
@@ -170,6 +179,16 @@ extension Option {
         text.
         """
     ) { $0.format = OutputFormat(rawValue: $1.text) ?? .json },
+    Option(
+      name: "--color", choices: ["auto", "always", "never"], commands: lists,
+      summary: "colors in text",
+      help: """
+        Whether text has colors: auto (the default) if it is written to a terminal that has some, and NO_COLOR is not \
+        set.
+        """
+    ) { options, given in
+      options.colors = ColorChoice(rawValue: given.text) ?? .auto
+    },
     Option(
       name: "--snapshot", commands: [.watch], summary: "print the whole list for each change",
       help: "Prints an initial event with the whole list for each change, instead of the change."
@@ -383,10 +402,11 @@ extension Option {
     },
     Option(
       name: "--timeout", value: "SECONDS", example: "10",
-      commands: lists + [.merge, .serve, .explain], summary: "the longest time of a query",
+      commands: lists + [.merge, .serve, .explain], summary: "the longest time of a query or a command",
       help: """
-        The longest time that a query may take, in seconds. A query that takes longer fails, and \
-        runs again after the next change. Without this option, there is no limit.
+        The longest time that a query or a command may take, in seconds. What takes longer fails: a query runs again \
+        after the next change, and a command after its interval. Without this option, a command has ten intervals, and \
+        a query has no limit.
         """
     ) { (options, given) throws(LivelistError) in
       guard let seconds = Double(given.text), seconds >= 0.001, seconds <= 1_000_000 else {

@@ -66,7 +66,8 @@ struct Diff: Command {
       output.line { $0.append(DifferenceSummary(changeset, from: before, to: after).text) }
     } else if options.format == .text {
       output.line {
-        EventText.append(changeset, from: before, to: after, style: output.textStyle, to: &$0)
+        EventText.append(
+          changeset, from: before, to: after, style: output.textStyle(options.colors), to: &$0)
       }
     } else {
       let change = CollectionChange(

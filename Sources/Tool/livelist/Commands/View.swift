@@ -14,6 +14,8 @@ struct View: Command {
   init(_ words: Arguments) throws(LivelistError) {
     specification = try SourceSpecification(operands: words, allowing: .events)
     options = words.options
+    // The terminal's capabilities follow this variable.
+    if options.colors == .never { setenv("NO_COLOR", "1", 1) }
     if let field = options.selection.groupField, options.format == .json {
       throw .usage(
         "a JSON array has no sections; omit --group-by, or use --sort '\(field)' instead")

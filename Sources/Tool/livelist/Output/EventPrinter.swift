@@ -56,7 +56,7 @@ final class EventPrinter: @unchecked Sendable {
     case (.text, .change(let change)) where options.printsSnapshots:
       EventText.append(change.after, to: &line)
     case (.text, .change(let change)):
-      let style = commands == nil ? output.textStyle : .whole
+      let style = commands == nil ? output.textStyle(options.colors) : .whole
       EventText.append(
         change.changeset, from: change.before, to: change.after, style: style, to: &line)
     }

@@ -18,11 +18,16 @@ final class Output: Sendable {
 
   var isTerminal: Bool { isatty(descriptor) == 1 }
 
-  /// The style of text for people. Another program receives whole values, because it may look for them.
-  var textStyle: ChangeDescription.Style {
-    guard isTerminal else { return .whole }
-    return ChangeDescription.Style(
-      lineLimit: nil, isColored: TerminalCapabilities.current == .colors)
+  /// Returns the style of text for people. Another program receives whole values, because it may look for them.
+  func textStyle(_ colors: ColorChoice) -> ChangeDescription.Style {
+    var style = isTerminal ? ChangeDescription.Style(lineLimit: nil) : .whole
+    style.isColored =
+      switch colors {
+      case .always: true
+      case .never: false
+      case .auto: isTerminal && TerminalCapabilities.current == .colors
+      }
+    return style
   }
 
   /// Writes lines of text. Only one thread may call this method at a time.
