@@ -53,6 +53,8 @@ struct SourceOptions: Equatable, Sendable {
   /// The field that identifies elements, in every source.
   var key: String?
   var hasStrictLines = false
+  /// A Boolean value that indicates whether fields of CSV that are numbers become numbers.
+  var hasNumbers = false
   /// The longest time that a query may take, or `nil` if there is no limit.
   var timeout: Duration?
   /// The headers of requests to web services.
@@ -326,10 +328,18 @@ extension Option {
       name: "--strict-lines", commands: lists + [.serve, .explain],
       summary: "fail at a line that is not valid",
       help: """
-        Fails at a line of a JSON Lines file that is not valid, and shows no line after it. Without \
+        Fails at a line of a JSON Lines file, or a row of CSV, that is not valid, and shows no line after it. Without \
         this option, such lines are skipped and counted in the status. merge and apply always fail.
         """
     ) { options, _ in options.sources.hasStrictLines = true },
+    Option(
+      name: "--numbers", commands: lists + [.merge, .apply, .serve, .explain],
+      summary: "make numbers of fields of CSV",
+      help: """
+        Makes numbers of the fields of CSV and TSV files that are JSON numbers, exactly as they are \
+        written. Fields in quotes stay strings. Without this option, each field is a string.
+        """
+    ) { options, _ in options.sources.hasNumbers = true },
     Option(
       name: "--wait", value: "TIME", isValueOptional: true, example: "30s",
       commands: lists + [.serve, .explain], summary: "wait for what is not there yet",
@@ -346,7 +356,7 @@ extension Option {
       name: "--keep", value: "N", example: "1000", commands: [.watch, .view, .serve],
       summary: "the newest lines of a log that rotates",
       help: """
-        Shows the newest N lines of a JSON Lines file, and keeps those of the old file when another \
+        Shows the newest N lines of a JSON Lines file, or rows of CSV, and keeps those of the old file when another \
         one takes its path, or when it is truncated, as tail -F does. Without this option, the list \
         is what the file contains now.
         """

@@ -58,6 +58,7 @@ final class PipeDataSource: DataSource {
     let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
     let descriptor = try open()
     defer { if path != SourceSpecification.standardInput { close(descriptor) } }
+    if case .rows(let delimiter) = format { return try loadRows(delimiter, from: descriptor) }
     var bytes: [UInt8] = []
     var format = format
     var lines = PipeLines(name: name, options: options)
@@ -81,6 +82,25 @@ final class PipeDataSource: DataSource {
         diagnostics: lines.diagnostics(isAtEnd: true))
     } else {
       try show(bytes[...], &lines, isAtEnd: true)
+    }
+  }
+
+  /// Parses rows when they arrive, so a quote that is not closed does not fill the memory.
+  private func loadRows(_ delimiter: Character, from descriptor: Int32) throws {
+    var rows = CSVStream(
+      delimiter: delimiter, key: options.key, hasNumbers: options.hasNumbers,
+      isStrict: options.hasStrictLines)
+    var bytes: [UInt8] = []
+    var elements: [JSONElement] = []
+    var isAtEnd = false
+    if options.followsPipes { writer.publish(.whole([])) }
+    while !isAtEnd {
+      isAtEnd = try !bytes.append(readingFrom: descriptor)
+      elements += try rows.takeElements(from: &bytes, isAtEnd: isAtEnd)
+      guard isAtEnd || options.followsPipes && !elements.isEmpty else { continue }
+      let lines = PipeLines(name: name, options: options, skipped: rows.skipped)
+      writer.publish(.appended(elements), diagnostics: lines.diagnostics(isAtEnd: isAtEnd))
+      elements = []
     }
   }
 

@@ -13,6 +13,13 @@ struct SourceSpecification: Sendable, Equatable {
     case json
     /// One JSON value on each line.
     case jsonLines
+    /// Rows of fields after a header, with a character between two fields.
+    case rows(delimiter: Character)
+
+    /// Comma-separated values.
+    static let csv = Format.rows(delimiter: ",")
+    /// Tab-separated values.
+    static let tsv = Format.rows(delimiter: "\t")
   }
 
   indirect enum Kind: Sendable, Equatable {
@@ -46,7 +53,7 @@ struct SourceSpecification: Sendable, Equatable {
 
   /// The beginnings of sources that any command takes, besides the paths of files.
   static let schemes = [
-    "json:", "jsonl:", "sqlite:", "postgres:", "live:unix:", "https://", "http://",
+    "json:", "jsonl:", "csv:", "tsv:", "sqlite:", "postgres:", "live:unix:", "https://", "http://",
   ]
   /// The path of standard input.
   static let standardInput: ByteString = "/dev/stdin"
@@ -149,7 +156,7 @@ private struct AddressText {
     // A word before a colon is a scheme only if slashes follow. Otherwise, it may be a user.
     let scheme =
       #/
-      \s* (?: (?:jsonl?|sqlite|live:unix): | (?:live|lines): (?![\/\\]) )?
+      \s* (?: (?:jsonl?|csv|tsv|sqlite|live:unix): | (?:live|lines): (?![\/\\]) )?
       (?: ( [^\/\\?\#@:]* : [\/\\]+ | https?: ) | (?: [^\/\\?\#@:]* = )? [\/\\]{2,} )?
       /#
     let start = text.prefixMatch(of: scheme.ignoresCase().matchingSemantics(.unicodeScalar))
@@ -205,7 +212,7 @@ private struct SourceParser {
 
   static let kindsHint =
     "use the path of a file, or json:PATH for a file with a JSON array, jsonl:PATH for a file with "
-    + "a JSON value on each line, sqlite:PATH#TABLE or sqlite:PATH?SQL for rows, "
+    + "a JSON value on each line, csv:PATH or tsv:PATH for rows after a header, sqlite:PATH#TABLE or sqlite:PATH?SQL for rows, "
     + "postgres:CONNINFO?SQL for rows of a server, live:unix:PATH#NAME for a list that another process serves, "
     + "or https://HOST/PATH for a list that a web service sends"
 
@@ -213,8 +220,6 @@ private struct SourceParser {
   static func conversion(ofFile path: ByteString) -> String? {
     let command: String
     switch ending(of: path) {
-    case "csv":
-      command = "sqlite3 -json :memory: '.import --csv FILE t' 'SELECT * FROM t'"
     case "gz": command = "gzip -dc FILE"
     case "xz": command = "xz -dc FILE"
     case "zst": command = "zstd -dc FILE"
@@ -236,6 +241,8 @@ private struct SourceParser {
     }
     if let rest = rest(after: "json:") { return try file(rest, .json, scheme: "json:") }
     if let rest = rest(after: "jsonl:") { return try file(rest, .jsonLines, scheme: "jsonl:") }
+    if let rest = rest(after: "csv:") { return try file(rest, .csv, scheme: "csv:") }
+    if let rest = rest(after: "tsv:") { return try file(rest, .tsv, scheme: "tsv:") }
     if let rest = rest(after: "sqlite:") { return try database(rest) }
     if let rest = rest(after: "live:") { return try live(rest) }
     if let rest = rest(after: "lines:") {
@@ -377,7 +384,7 @@ private struct SourceParser {
       guard let format = fileKind(byEnding: text)?.format else {
         throw .usage(
           "the kind of the files \"\(shown)\" is not known by an ending; "
-            + "use json:\(shown) or jsonl:\(shown)")
+            + "use json:\(shown), jsonl:\(shown) or csv:\(shown)")
       }
       return .files(pattern, format)
     }
@@ -440,6 +447,8 @@ private func fileKind(byEnding path: ByteString) -> FileKind? {
   switch ending(of: path) {
   case "json": .list(.json)
   case "jsonl", "ndjson", "log": .list(.jsonLines)
+  case "csv": .list(.csv)
+  case "tsv": .list(.tsv)
   case "db", "sqlite", "sqlite3", "db3": .database
   default: nil
   }
