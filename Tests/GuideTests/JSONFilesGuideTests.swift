@@ -10,11 +10,17 @@ import Testing
     var name: String
   }
 
+  struct Item: Codable, Hashable, Identifiable, Sendable, Differentiable {
+    let id: Int
+    var name: String
+    var price: Double?
+  }
+
   private let print = Printed()
 
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("JSONFiles")
-    #expect(guide.code.count == 6)
+    #expect(guide.code.count == 7)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -91,7 +97,26 @@ import Testing
     #expect(try Data(contentsOf: file) == malformed)
   }
 
+  @Test func `the rows of CSV are what the guide says`() async throws {
+    let text = try Guide("JSONFiles").lines.drop { $0 != "id,name,price,note" }
+      .prefix { $0 != "```" }.joined(separator: "\n")
+    let directory = try TemporaryDirectory()
+    try directory.write(text, to: "stock.csv")
+    let items = CSVFileDataSource<Item>(path: directory("stock.csv"))
+    #expect(
+      Array(try await items.loaded()) == [
+        Item(id: 7, name: "Lamp, red", price: 19.9), Item(id: 8, name: "Chair", price: nil),
+      ])
+    let rows = CSVFileDataSource(path: directory("stock.csv"), key: "id")
+    #expect(
+      "\(try await rows.loaded()[0])"
+        == #"{"id":"7","name":"Lamp, red","price":"19.90","note":""}"#)
+  }
+
   @Test func `sources of files are idle when they are created`() {
+    let items = CSVFileDataSource<Item>(path: "stock.csv")
+    let rows = CSVFileDataSource(path: "stock.csv", key: "id")  // {"id":"7","name":"Lamp, red",…
+    let export = CSVFileDataSource(path: "export.tsv", delimiter: "\t", key: "id", hasNumbers: true)
     let entries = JSONLinesDataSource<Person>(path: "people.jsonl")
     let anything = JSONFileDataSource(path: "any.json", key: "id")  // JSON elements
     let names = JSONLinesDataSource<String>(path: "names.jsonl") { $0["name"]?.string ?? "" }
@@ -99,8 +124,10 @@ import Testing
     let services = JSONFileDataSource<Person>.files(matching: "conf.d/*.json")
     let log = JSONLinesDataSource<Person>(path: "service.jsonl", rotation: .keep(last: 1_000))
     #expect(
-      [entries.status, anything.status, names.status, payments.status, log.status]
-        == Array(repeating: .idle, count: 5))
+      [
+        entries.status, anything.status, names.status, payments.status, log.status, items.status,
+        rows.status, export.status,
+      ] == Array(repeating: .idle, count: 8))
     // It is made from another list, so it reads.
     #expect([.loading, .loaded].contains(services.status.state))
   }

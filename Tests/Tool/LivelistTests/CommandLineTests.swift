@@ -123,7 +123,7 @@ import Testing
     (["watch", "a.txt"], "json:PATH"),
     (["serve", "--listen", "unix:s", "a=-"], "is standard input, which this command needs itself"),
     (["watch", "."], "\".\" is a directory; use a file in it, or a pattern such as './*.json'"),
-    (["watch", "conf.d/*"], "use json:conf.d/* or jsonl:conf.d/*"),
+    (["watch", "conf.d/*"], "use json:conf.d/*, jsonl:conf.d/* or csv:conf.d/*"),
     (["watch", "ftp://example.com/"], "json:PATH"),
     (["watch", "lines:-"], "json:PATH"),
     (["watch", "json:"], "no path"),

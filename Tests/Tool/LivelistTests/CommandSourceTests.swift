@@ -196,7 +196,74 @@ import Testing
   @Test func `lines of a command are elements, and none is an empty list`() throws {
     #expect(oneLine(try view(#"cmd:echo '{"a":1}'; echo 2"#)) == #"[{"a":1},2]"#)
     #expect(oneLine(try view("cmd:true")) == "[]")
+    #expect(
+      oneLine(try view("--numbers", #"cmd:csv:printf 'a,b\n1,"x y"\n'"#)) == #"[{"a":1,"b":"x y"}]"#
+    )
     #expect(oneLine(try view("cmd:echo 'x%2342' | tr -d 'x%23'")) == "[42]")
+  }
+
+  @Test func `values over several lines are read one by one`() throws {
+    let text = """
+      {
+        "id": 1,
+        "items": [
+          {}
+        ]
+      }
+      {"id": 2}
+      {
+        "id": 3
+      {
+        "id": 4
+      }
+      [
+        5
+      ]
+      no value
+      {
+        "id": 6
+
+      """
+    for source in ["jsonl:-", "cmd:cat '\(try pathOfText(text))'"] {
+      let result = try view(source, input: text)
+      #expect(oneLine(result) == #"[{"id":1,"items":[{}]},{"id":2},{"id":4},[5]]"#)
+      #expect(result.errors.contains("3 lines of"))
+      #expect(result.errors.contains("the latest is line 17"))
+    }
+    // They are shown when they are complete.
+    let watching = try Livelist("watch", "jsonl:-")
+    watching.send("{\n  \"id\": 1\n}\n{\n")
+    #expect(try watching.line().contains(#""elements":[]"#))
+    #expect(try watching.line().contains(#""element":{"id":1}"#))
+    watching.send("  \"id\": 2\n}\n")
+    #expect(try watching.line().contains(#""element":{"id":2}"#))
+    watching.endInput()
+    #expect(try watching.waitForExit() == 0)
+  }
+
+  private let texts = try? Workplace()
+
+  private func pathOfText(_ text: String) throws -> String {
+    let place = try #require(texts)
+    try place.json("text", text)
+    return place("text")
+  }
+
+  @Test func `the newest lines of a pipe can be kept`() throws {
+    let watching = try Livelist("watch", "--keep", "3", "jsonl:-")
+    watching.send("1\n2\n")
+    #expect(try watching.line().contains(#""elements":[]"#))
+    #expect(try watching.line().contains(#""inserts":[{"at":0,"element":1},{"at":1,"element":2}]"#))
+    watching.send("3\n4\n")
+    let change = try watching.line()
+    #expect(change.contains(#""deletes":[{"at":0,"element":1}]"#))
+    #expect(change.contains(#""inserts":[{"at":1,"element":3},{"at":2,"element":4}]"#))
+    watching.send("5\n6\n7\n8\n9\n")
+    #expect(
+      try watching.line().contains(
+        #""inserts":[{"at":0,"element":7},{"at":1,"element":8},{"at":2,"element":9}]"#))
+    watching.endInput()
+    #expect(try watching.waitForExit() == 0)
   }
 
   @Test(arguments: [

@@ -32,13 +32,18 @@ package enum JSONText {
 
   /// Appends a string with quotes and the shortest escapes.
   package static func append(_ string: some StringProtocol, to bytes: inout [UInt8]) {
+    append(utf8: string.utf8, to: &bytes)
+  }
+
+  /// Appends a string that is UTF-8 with quotes and the shortest escapes.
+  static func append(utf8 text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
-    appendContents(string, to: &bytes)
+    appendContents(text, to: &bytes)
     bytes.append(UInt8(ascii: "\""))
   }
 
-  private static func appendContents(_ string: some StringProtocol, to bytes: inout [UInt8]) {
-    for byte in string.utf8 {
+  private static func appendContents(_ text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+    for byte in text {
       if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
         bytes.append(UInt8(ascii: "\\"))
         bytes.append(byte)
@@ -62,7 +67,7 @@ package enum JSONText {
     for part in ByteString(bytes: text).parts {
       switch part {
       case .text(let text):
-        appendContents(text, to: &bytes)
+        appendContents(text.utf8, to: &bytes)
       case .byte(let byte):
         bytes += [0x5C, 0x75, 0x64, 0x63, hexDigit(byte >> 4), hexDigit(byte & 0xF)]
       }

@@ -33,10 +33,15 @@ extension ReadFailure {
   }
 
   /// Creates the failure for a file whose text is not valid.
-  init(_ error: JSONElement.ParsingError, path: ByteString) {
+  ///
+  /// - Parameters:
+  ///   - error: The error.
+  ///   - path: The path of the file.
+  ///   - format: The first part of the code.
+  init(_ error: JSONElement.ParsingError, path: ByteString, format: String = "json") {
     state = .failed(
       SourceError(
-        code: "json-\(error.code.rawValue)", message: "cannot read \(path): \(error)",
+        code: "\(format)-\(error.code.rawValue)", message: "cannot read \(path): \(error)",
         underlying: error))
     isTransient = true
     needsRetry = false

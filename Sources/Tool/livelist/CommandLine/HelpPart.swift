@@ -13,8 +13,8 @@ struct HelpPart: Sendable {
       (
         "PATH",
         """
-        a file; its kind is known by its ending (.json, .jsonl, .ndjson, .log, .db, .sqlite, \
-        .sqlite3), or else by its contents
+        a file; its kind is known by its ending (.json, .jsonl, .ndjson, .log, .csv, .tsv, .db, \
+        .sqlite, .sqlite3), or else by its contents
         """
       ),
       (
@@ -53,6 +53,13 @@ struct HelpPart: Sendable {
         "the output of a command that runs once, and again for the line reload of watch, or Ctrl-R in a view"
       ),
       (
+        "csv:PATH, tsv:PATH",
+        """
+        a file of comma-separated or tab-separated values, with a header that names the columns; each \
+        row is an object of strings, or of numbers with --numbers; PATH may be a pattern
+        """
+      ),
+      (
         "sqlite:PATH#TABLE", "a table of a database; without a table, the error lists the tables"
       ),
       (
@@ -84,8 +91,8 @@ struct HelpPart: Sendable {
       (
         "-",
         """
-        standard input: a JSON array, or one element a line (not with apply and serve); also json:- and \
-        jsonl:-, and pipes such as <(command); watch, view and serve show each line when it arrives
+        standard input: a JSON array, or one element a line (not with apply and serve); also json:-, \
+        jsonl:-, csv:- and tsv:-, and pipes such as <(command); watch, view and serve show each line when it arrives
         """
       ),
       ("lines:-", "the events on standard input, in the format of livelist watch (view only)"),

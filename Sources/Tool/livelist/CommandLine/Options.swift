@@ -58,6 +58,8 @@ struct SourceOptions: Equatable, Sendable {
   var hasStrictLines = false
   /// A Boolean value that indicates whether the members of an object that is a list are those of its values.
   var spreadsMembers = false
+  /// A Boolean value that indicates whether fields of CSV that are numbers become numbers.
+  var hasNumbers = false
   /// The longest time that a query may take, or `nil` if there is no limit.
   var timeout: Duration?
   /// The headers of requests to web services.
@@ -366,7 +368,7 @@ extension Option {
       name: "--strict-lines", commands: lists + [.serve, .explain],
       summary: "fail at a line that is not valid",
       help: """
-        Fails at a line of a JSON Lines file that is not valid, and shows no line after it. Without \
+        Fails at a line of a JSON Lines file, or a row of CSV, that is not valid, and shows no line after it. Without \
         this option, such lines are skipped and counted in the status. merge and apply always fail.
         """
     ) { options, _ in options.sources.hasStrictLines = true },
@@ -377,6 +379,14 @@ extension Option {
         "key" and "value".
         """
     ) { options, _ in options.sources.spreadsMembers = true },
+    Option(
+      name: "--numbers", commands: lists + [.merge, .apply, .serve, .explain],
+      summary: "make numbers of fields of CSV",
+      help: """
+        Makes numbers of the fields of CSV and TSV files that are JSON numbers, exactly as they are \
+        written. Fields in quotes stay strings. Without this option, each field is a string.
+        """
+    ) { options, _ in options.sources.hasNumbers = true },
     Option(
       name: "--wait", value: "TIME", isValueOptional: true, example: "30s",
       commands: lists + [.serve, .explain], summary: "wait for what is not there yet",
@@ -393,7 +403,7 @@ extension Option {
       name: "--keep", value: "N", example: "1000", commands: [.watch, .view, .serve],
       summary: "the newest lines of a log that rotates",
       help: """
-        Shows the newest N lines of a JSON Lines file, and keeps those of the old file when another \
+        Shows the newest N lines of a JSON Lines file, or rows of CSV, and keeps those of the old file when another \
         one takes its path, or when it is truncated, as tail -F does. Without this option, the list \
         is what the file contains now.
         """
@@ -402,7 +412,8 @@ extension Option {
     },
     Option(
       name: "--timeout", value: "SECONDS", example: "10",
-      commands: lists + [.merge, .serve, .explain], summary: "the longest time of a query or a command",
+      commands: lists + [.merge, .serve, .explain],
+      summary: "the longest time of a query or a command",
       help: """
         The longest time that a query or a command may take, in seconds. What takes longer fails: a query runs again \
         after the next change, and a command after its interval. Without this option, a command has ten intervals, and \

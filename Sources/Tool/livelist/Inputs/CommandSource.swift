@@ -83,9 +83,18 @@ struct CommandSource: PolledSource {
     case .document(let pointer):
       let list = try pointer.list(in: bytes, spreadsMembers: options.spreadsMembers)
       return (try JSONElement.elements(ofArray: list.text, key: options.key), [])
+    case .rows(let delimiter):
+      var rows = CSVStream(
+        delimiter: delimiter, key: options.key, hasNumbers: options.hasNumbers,
+        isStrict: options.hasStrictLines)
+      var bytes = bytes
+      let elements = try rows.takeElements(from: &bytes, isAtEnd: true)
+      let lines = PipeLines(
+        name: "the output of \(name)", options: options, skipped: rows.skipped)
+      return (elements, lines.diagnostics(isAtEnd: false))
     case .jsonLines:
       var lines = PipeLines(name: "the output of \(name)", options: options)
-      let elements = try lines.parse(bytes[...])
+      let elements = try lines.parse(bytes[...], isAtEnd: true)
       // Words of a person, such as a usage text, are no list.
       if elements.isEmpty, let error = lines.skipped.latest { throw error }
       return (elements, lines.diagnostics(isAtEnd: false))

@@ -1,3 +1,4 @@
+import Diffing
 import FileSources
 import Foundation
 import ObservableCollections
@@ -58,6 +59,7 @@ final class PipeDataSource: DataSource {
     let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
     let descriptor = try open()
     defer { if path != SourceSpecification.standardInput { close(descriptor) } }
+    if case .rows(let delimiter) = format { return try loadRows(delimiter, from: descriptor) }
     var bytes: [UInt8] = []
     var format = format
     var lines = PipeLines(name: name, options: options)
@@ -88,6 +90,25 @@ final class PipeDataSource: DataSource {
     }
   }
 
+  /// Parses rows when they arrive, so a quote that is not closed does not fill the memory.
+  private func loadRows(_ delimiter: Character, from descriptor: Int32) throws {
+    var rows = CSVStream(
+      delimiter: delimiter, key: options.key, hasNumbers: options.hasNumbers,
+      isStrict: options.hasStrictLines)
+    var bytes: [UInt8] = []
+    var elements: [JSONElement] = []
+    var isAtEnd = false
+    if options.followsPipes { writer.publish(.whole([])) }
+    while !isAtEnd {
+      isAtEnd = try !bytes.append(readingFrom: descriptor)
+      elements += try rows.takeElements(from: &bytes, isAtEnd: isAtEnd)
+      guard isAtEnd || options.followsPipes && !elements.isEmpty else { continue }
+      let lines = PipeLines(name: name, options: options, skipped: rows.skipped)
+      publish(elements, diagnostics: lines.diagnostics(isAtEnd: isAtEnd))
+      elements = []
+    }
+  }
+
   private func open() throws(SystemError) -> Int32 {
     if path == SourceSpecification.standardInput { return STDIN_FILENO }
     let descriptor = path.withCString { Foundation.open($0, O_RDONLY | O_CLOEXEC) }
@@ -95,41 +116,102 @@ final class PipeDataSource: DataSource {
     return descriptor
   }
 
+  /// Appends elements to the contents, and removes the oldest ones if only the newest are kept.
+  private func publish(_ elements: [JSONElement], diagnostics: [SourceStatus.Diagnostic]) {
+    var contents = SourceWriter<JSONElement>.Contents.appended(elements)
+    let count = writer.collection.snapshot.count
+    if case .keep(let limit) = options.rotation, count + elements.count > limit {
+      let added = Array(elements.suffix(limit))
+      let kept = limit - added.count
+      let changeset = Changeset(
+        deletions: Array(0..<(count - kept)), insertions: Array(kept..<limit))
+      contents = .changed(changeset, inserted: added, updated: [])
+    }
+    writer.publish(contents, diagnostics: diagnostics)
+  }
+
   /// Appends the elements of further lines to the contents.
   private func show(
     _ bytes: ArraySlice<UInt8>, _ lines: inout PipeLines, isAtEnd: Bool = false
   ) throws(JSONElement.ParsingError) {
-    let elements = try lines.parse(bytes)
-    writer.publish(.appended(elements), diagnostics: lines.diagnostics(isAtEnd: isAtEnd))
+    let elements = try lines.parse(bytes, isAtEnd: isAtEnd)
+    publish(elements, diagnostics: lines.diagnostics(isAtEnd: isAtEnd))
   }
 }
 
-/// A parser of the lines of a pipe, which counts the lines that were skipped.
+/// A parser of the lines of a pipe or a command, which counts the lines that were skipped.
+///
+/// A value may take several lines, as `jq` and `kubectl get -w -o json` print it, if its last bracket begins a line.
 struct PipeLines {
+  /// The most bytes of a value that takes several lines.
+  private static let valueLimit = 64 << 20
+
   let name: String
   let options: SourceOptions
   var count = 0
   var skipped = SkippedLines()
+  /// The lines of a value whose end follows, and the error of the first of them.
+  private var open: (lines: [UInt8], error: JSONElement.ParsingError)?
+
+  init(name: String, options: SourceOptions, skipped: SkippedLines = SkippedLines()) {
+    (self.name, self.options, self.skipped) = (name, options, skipped)
+  }
 
   /// Returns the elements of further lines.
+  ///
+  /// - Parameter isAtEnd: A Boolean value that indicates whether no lines follow.
   mutating func parse(
-    _ bytes: ArraySlice<UInt8>
+    _ bytes: ArraySlice<UInt8>, isAtEnd: Bool
   ) throws(JSONElement.ParsingError) -> [JSONElement] {
     var elements: [JSONElement] = []
     for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
       count += 1
+      let isStart = line.first == UInt8(ascii: "{") || line.first == UInt8(ascii: "[")
+      if var value = open, !isStart, value.lines.count + line.count <= Self.valueLimit {
+        open = nil
+        value.lines += [0x0A] + line
+        let isEnd = line.first == UInt8(ascii: "}") || line.first == UInt8(ascii: "]")
+        guard isEnd, let element = try? JSONElement(parsing: value.lines, key: options.key) else {
+          open = value
+          continue
+        }
+        elements.append(element)
+        continue
+      }
+      try skipOpenValue()
       if JSONText.isBlank(line: line) { continue }
       do throws(JSONElement.ParsingError) {
         elements.append(try JSONElement(parsing: Array(line), key: options.key))
       } catch {
         var error = error
         error.position?.line = count
-        if options.hasStrictLines { throw error }
-        skipped.count += 1
-        skipped.latest = error
+        if isStart, error.code == .truncated {
+          open = (Array(line), error)
+        } else {
+          try skip(error)
+        }
       }
     }
+    if isAtEnd { try skipOpenValue() }
     return elements
+  }
+
+  private mutating func skipOpenValue() throws(JSONElement.ParsingError) {
+    guard let value = open else { return }
+    open = nil
+    // An element without its key is complete.
+    do throws(JSONElement.ParsingError) {
+      _ = try JSONElement(parsing: value.lines, key: options.key)
+      try skip(value.error)
+    } catch {
+      try skip(error.code == .missingKey || error.code == .invalidKey ? error : value.error)
+    }
+  }
+
+  private mutating func skip(_ error: JSONElement.ParsingError) throws(JSONElement.ParsingError) {
+    if options.hasStrictLines { throw error }
+    skipped.count += 1
+    skipped.latest = error
   }
 
   func diagnostics(isAtEnd: Bool) -> [SourceStatus.Diagnostic] {

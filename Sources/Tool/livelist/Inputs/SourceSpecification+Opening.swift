@@ -156,6 +156,11 @@ extension SourceSpecification.Format {
       JSONLinesDataSource<JSONElement>(
         path: path, key: options.key, isStrict: options.hasStrictLines,
         rotation: group == nil ? options.rotation : .replace, group: group)
+    case .rows(let delimiter):
+      CSVFileDataSource<JSONElement>(
+        path: path, delimiter: delimiter, key: options.key, hasNumbers: options.hasNumbers,
+        isStrict: options.hasStrictLines,
+        rotation: group == nil ? options.rotation : .replace, group: group)
     }
   }
 }

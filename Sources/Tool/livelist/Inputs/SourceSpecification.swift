@@ -15,6 +15,13 @@ struct SourceSpecification: Sendable, Equatable {
     case jsonLines
     /// An array or object in a JSON document.
     case document(JSONPointer)
+    /// Rows of fields after a header, with a character between two fields.
+    case rows(delimiter: Character)
+
+    /// Comma-separated values.
+    static let csv = Format.rows(delimiter: ",")
+    /// Tab-separated values.
+    static let tsv = Format.rows(delimiter: "\t")
   }
 
   indirect enum Kind: Sendable, Equatable {
@@ -50,8 +57,8 @@ struct SourceSpecification: Sendable, Equatable {
 
   /// The beginnings of sources that any command takes, besides the paths of files.
   static let schemes = [
-    "json:", "jsonl:", "every:", "cmd:", "sqlite:", "postgres:", "live:unix:", "https://",
-    "http://",
+    "json:", "jsonl:", "csv:", "tsv:", "every:", "cmd:", "sqlite:", "postgres:", "live:unix:",
+    "https://", "http://",
   ]
   /// The path of standard input.
   static let standardInput: ByteString = "/dev/stdin"
@@ -154,7 +161,7 @@ private struct AddressText {
     // A word before a colon is a scheme only if slashes follow. Otherwise, it may be a user.
     let scheme =
       #/
-      \s* (?: (?:jsonl?|sqlite|live:unix): | (?:live|lines): (?![\/\\]) )?
+      \s* (?: (?:jsonl?|csv|tsv|sqlite|live:unix): | (?:live|lines): (?![\/\\]) )?
       (?: ( [^\/\\?\#@:]* : [\/\\]+ | https?: ) | (?: [^\/\\?\#@:]* = )? [\/\\]{2,} )?
       /#
     let start = text.prefixMatch(of: scheme.ignoresCase().matchingSemantics(.unicodeScalar))
@@ -215,7 +222,8 @@ private struct SourceParser {
 
   static let kindsHint =
     "use the path of a file, or json:PATH for a file with a JSON array, jsonl:PATH for a file with "
-    + "a JSON value on each line, every:TIME:COMMAND for the output of a command, sqlite:PATH#TABLE or sqlite:PATH?SQL for rows, "
+    + "a JSON value on each line, csv:PATH or tsv:PATH for rows after a header, every:TIME:COMMAND for the output "
+    + "of a command, sqlite:PATH#TABLE or sqlite:PATH?SQL for rows, "
     + "postgres:CONNINFO?SQL for rows of a server, live:unix:PATH#NAME for a list that another process serves, "
     + "or https://HOST/PATH for a list that a web service sends"
 
@@ -223,8 +231,6 @@ private struct SourceParser {
   static func conversion(ofFile path: ByteString) -> String? {
     let command: String
     switch ending(of: path) {
-    case "csv":
-      command = "sqlite3 -json :memory: '.import --csv FILE t' 'SELECT * FROM t'"
     case "gz": command = "gzip -dc FILE"
     case "xz": command = "xz -dc FILE"
     case "zst": command = "zstd -dc FILE"
@@ -252,6 +258,8 @@ private struct SourceParser {
       return try file(rest, .json, scheme: "json:")
     }
     if let rest = rest(after: "jsonl:") { return try file(rest, .jsonLines, scheme: "jsonl:") }
+    if let rest = rest(after: "csv:") { return try file(rest, .csv, scheme: "csv:") }
+    if let rest = rest(after: "tsv:") { return try file(rest, .tsv, scheme: "tsv:") }
     if let rest = rest(after: "sqlite:") { return try database(rest) }
     if let rest = rest(after: "live:") { return try live(rest) }
     if let rest = rest(after: "lines:") {
@@ -288,12 +296,20 @@ private struct SourceParser {
       }
       interval = parsed
     }
-    let (words, pointer) = try pointer(in: command) ?? (command, nil)
+    let (given, pointer): (ByteString, JSONPointer?) = try pointer(in: command) ?? (command, nil)
+    var words = given
+    var format = pointer.map { SourceSpecification.Format.document($0) }
+    for (prefix, rows): (ByteString, SourceSpecification.Format) in [
+      ("csv:", .csv), ("tsv:", .tsv),
+    ]
+    where words.hasPrefix(prefix) {
+      (words, format) = (words.dropFirst(prefix.bytes.count), rows)
+    }
     guard !words.description.allSatisfy(\.isWhitespace) else {
       throw .usage("\"\(shown)\" has no command; use \(scheme)COMMAND")
     }
     let plain = ByteString(words.description.replacing("%23", with: "#"))
-    return .command(plain, every: interval, pointer.map { .document($0) })
+    return .command(plain, every: interval, format)
   }
 
   /// Separates a JSON pointer, `#/…`, at the end of a text. A path that contains it is no such text.
@@ -445,7 +461,7 @@ private struct SourceParser {
       guard let format = fileKind(byEnding: text)?.format else {
         throw .usage(
           "the kind of the files \"\(shown)\" is not known by an ending; "
-            + "use json:\(shown) or jsonl:\(shown)")
+            + "use json:\(shown), jsonl:\(shown) or csv:\(shown)")
       }
       return .files(pattern, format)
     }
@@ -508,6 +524,8 @@ private func fileKind(byEnding path: ByteString) -> FileKind? {
   switch ending(of: path) {
   case "json": .list(.json)
   case "jsonl", "ndjson", "log": .list(.jsonLines)
+  case "csv": .list(.csv)
+  case "tsv": .list(.tsv)
   case "db", "sqlite", "sqlite3", "db3": .database
   default: nil
   }

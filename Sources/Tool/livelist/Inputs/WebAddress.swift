@@ -5,7 +5,9 @@ import SwappablePrimitives
 /// Sources of the form `https://HOST/PATH`, and texts that resemble them.
 enum WebAddress {
   /// The schemes of sources that have a path, which an address may follow by mistake.
-  private static let localSchemes: [ByteString] = ["json:", "jsonl:", "sqlite:", "live:unix:"]
+  private static let localSchemes: [ByteString] = [
+    "json:", "jsonl:", "csv:", "tsv:", "sqlite:", "live:unix:",
+  ]
 
   /// Returns a Boolean value that indicates whether a source has the scheme of a web service, also in capitals.
   static func isSource(_ text: ByteString) -> Bool {

@@ -47,7 +47,7 @@ struct RotatedFiles<Element: Differentiable & Sendable>: Sendable {
 
   /// Reads the new lines of all files.
   mutating func read(
-    in files: FileAccess, by reader: JSONLinesReader<Element>
+    in files: FileAccess, by reader: LinesReader<Element>
   ) throws(ReadFailure) -> SourceWriter<Element>.Contents {
     var failure: ReadFailure?
     do throws(ReadFailure) {
@@ -116,7 +116,7 @@ struct RotatedFiles<Element: Differentiable & Sendable>: Sendable {
 
   /// Returns the new elements of a file, and closes it if it has no more.
   private mutating func readEntry(
-    _ number: Int, by reader: JSONLinesReader<Element>
+    _ number: Int, by reader: LinesReader<Element>
   ) throws(ReadFailure) -> [Element] {
     guard let file = entries[number].file else { return [] }
     let stamp = try file.stamp().mapError(ReadFailure.init).get()
@@ -135,7 +135,7 @@ struct RotatedFiles<Element: Differentiable & Sendable>: Sendable {
       }
     }
     var lines = try reader.read(file, from: entries[number].cursor, margins: margins, stamp: stamp)
-    if let error = lines.error { throw ReadFailure(error, path: reader.path) }
+    if let error = lines.error { throw reader.failure(error) }
     if !lines.elements.isEmpty { entries[number].growth = .now }
     let isOld = number < entries.count - 1
     if stamp.isUnlinked || isOld && isQuiet(number) {

@@ -1,3 +1,4 @@
+import Diffing
 import FileWatching
 package import ObservableCollections
 import SwappablePrimitives
@@ -43,8 +44,8 @@ package struct SkippedLines: Sendable {
   }
 }
 
-/// The lines that were read from a file of JSON Lines.
-struct JSONLines<Element: Sendable>: Sendable {
+/// The lines that were read from a file.
+struct ReadLines<Element: Sendable>: Sendable {
   /// The values of the complete lines, and of a last line without a newline if it counts.
   var elements: [Element]
   /// The position after the complete lines.
@@ -59,18 +60,15 @@ struct JSONLines<Element: Sendable>: Sendable {
 }
 
 /// A reader of lines. It reads the file in parts and keeps one part at a time.
-struct JSONLinesReader<Element: Sendable>: Sendable {
+struct LinesReader<Element: Differentiable & Sendable>: Sendable {
   /// The path of the file.
   let path: ByteString
+  let form: LineForm
   /// The name of the member that identifies an element, if there is one.
   let key: String?
   let decoding: ElementDecoding<Element>
   /// A Boolean value that indicates whether a malformed line ends the read. Otherwise, it is skipped.
   let isStrict: Bool
-
-  /// The number of bytes that are read at once, unless a line is longer.
-  private static var partSize: Int { 4 << 20 }
-  private static var maximumLineLength: Int { 256 << 20 }
 
   /// Returns the margins of the bytes before a cursor, or `nil` if these bytes may have changed.
   func margins(
@@ -98,76 +96,121 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
   ///   - start: The cursor of the previous read, or `nil` for the start of the file.
   ///   - margins: The margins of the bytes before the cursor.
   ///   - stamp: The stamp of the file.
+  ///   - known: The lines of the previous version, if all lines are read. Unchanged ones are not decoded again.
   func read(
-    _ file: OpenedFile, from start: LineCursor?, margins: FileMargins, stamp: FileStamp
-  ) throws(ReadFailure) -> JSONLines<Element> {
-    var margins = margins
-    var lineCount = start?.lineCount ?? 0
-    var skipped = start?.skipped ?? SkippedLines()
+    _ file: OpenedFile, from start: LineCursor?, margins: FileMargins, stamp: FileStamp,
+    reusing known: KnownLines<Element>? = nil
+  ) throws(ReadFailure) -> ReadLines<Element> {
+    var (margins, known) = (margins, known)
+    var cursor = LineCursor(stamp: stamp, continuing: start)
     var elements: [Element] = []
     var openLine: [UInt8] = []
-    var size = Self.partSize
+    var size = form.partSize
 
-    func cursor() -> LineCursor {
-      LineCursor(
-        stamp: stamp, position: margins.position, lineCount: lineCount, skipped: skipped,
-        fingerprint: margins.fingerprint)
+    /// Moves the cursor to the margins.
+    func finish() -> LineCursor {
+      (cursor.position, cursor.fingerprint) = (margins.position, margins.fingerprint)
+      return cursor
     }
 
     while margins.position < stamp.size {
-      let count = Int(min(Int64(size), stamp.size - Int64(margins.position)))
+      if let (part, same) = try known?.part(
+        at: margins.position, linesBefore: cursor.lineCount, in: file)
+      {
+        elements += same
+        cursor.append(part)
+        margins = try FileMargins(of: file, upTo: part.range.upperBound)
+        continue
+      }
+      let limit = known?.limit ?? Int(stamp.size)
+      let count = min(size, limit - margins.position)
       let bytes = try file.bytes(from: margins.position, count: count).mapError(ReadFailure.init)
         .get()
       if margins.position == 0, isUTF16(bytes) {
-        throw failure(.encoding, "the text is UTF-16 or UTF-32; save it as UTF-8", line: 1)
+        throw failure(
+          JSONElement.ParsingError(
+            code: .encoding, reason: "the text is UTF-16 or UTF-32; save it as UTF-8",
+            position: JSONElement.ParsingError.Position(line: 1, column: 1)))
       }
       if bytes.first == 0 {
         // At the end of the file, zeros may be space that its writer has reserved.
         guard let end = try endOfZeros(in: file, from: margins.position, to: stamp.size) else {
           break
         }
-        skipped.zeros += end - margins.position
+        cursor.skipped.zeros += end - margins.position
         margins = try FileMargins(of: file, upTo: end)
         continue
       }
-      guard let newline = bytes.lastIndex(of: 0x0A) else {
+      let batch = form.batch(
+        of: bytes, columns: cursor.columns, key: key, linesBefore: cursor.lineCount,
+        isStrict: isStrict)
+      guard batch.end > 0 else {
         if margins.position + count == stamp.size || bytes.count < count {
-          openLine = Array(bytes[JSONLineBatch.trimmed(bytes, bytes.indices)])
+          openLine = Array(bytes[form.trimmed(bytes)])
           break
         }
-        guard size < Self.maximumLineLength else {
-          throw failure(
-            .truncated, "the line has more than \(size) bytes; write each value on its own line",
-            line: lineCount + 1)
+        if margins.position + count == limit {
+          known?.skipPart()
+          continue
+        }
+        guard size < form.maximumLineLength else {
+          throw failure(lengthError(batch, size, linesBefore: cursor.lineCount))
         }
         size *= 4
         continue
       }
-      size = Self.partSize
-      do throws(JSONLineBatch.LineError) {
-        let batch = JSONLineBatch(
-          bytes, 0..<(newline + 1), linesBefore: lineCount, isStrict: isStrict)
-        let decoded = try decode(batch, of: bytes, isStrict: isStrict)
+      size = form.partSize
+      do throws(LineBatch.LineError) {
+        let decoded = try decode(batch, isStrict: isStrict)
         elements += decoded.elements
-        skipped.append(decoded.skipped)
-        margins.append(bytes[...newline])
-        lineCount += batch.lineCount
+        let text = bytes[..<batch.end]
+        let part = LinePart(
+          text, at: margins.position, lineCount: batch.lineCount,
+          elementCount: decoded.elements.count, skipped: decoded.skipped, columns: batch.columns)
+        cursor.append(part, merging: text, upTo: form.partSize)
+        known?.check(batch.columns)
+        margins.append(text)
       } catch {
         margins.append(bytes[..<error.end])
-        lineCount = error.line
-        return JSONLines(elements: [], cursor: cursor(), error: error.error)
+        cursor.lineCount = error.line
+        return ReadLines(elements: [], cursor: finish(), error: error.error)
       }
     }
-    return JSONLines(elements: elements, cursor: cursor(), openLine: openLine)
+    return ReadLines(elements: elements, cursor: finish(), openLine: openLine)
+  }
+
+  /// Returns the error of a line that is too long.
+  ///
+  /// - Parameters:
+  ///   - batch: The text, which has no end of the line.
+  ///   - maximum: The maximum number of bytes of a line.
+  ///   - lineCount: The number of lines before the line.
+  func lengthError(
+    _ batch: LineBatch, _ maximum: Int, linesBefore lineCount: Int
+  ) -> JSONElement.ParsingError {
+    let reason =
+      switch (form, batch.openQuote) {
+      case (.json, _): "the line has more than \(maximum) bytes; write each value on its own line"
+      case (.csv, nil):
+        "the row has more than \(maximum) bytes; end each row with a line break"
+      case (.csv, _):
+        "the quote that begins here is not closed within \(maximum) bytes; add the closing quote"
+      }
+    return JSONElement.ParsingError(
+      code: .truncated, reason: reason,
+      position: batch.openQuote
+        ?? JSONElement.ParsingError.Position(line: lineCount + 1, column: 1))
   }
 
   /// Returns a cursor before the last lines of a file, or `nil` if the file is read from its start.
   func cursor(
     before count: Int, in file: OpenedFile, _ stamp: FileStamp
   ) throws(ReadFailure) -> LineCursor? {
+    // Only from the start, it is known which line breaks are in quotes.
+    guard case .json = form else { return nil }
     var (position, lines) = (Int(stamp.size), -1)
     while position > 0, lines < count {
-      let start = max(0, position - Self.partSize)
+      let start = max(0, position - form.partSize)
       let bytes = try file.bytes(from: start, count: position - start)
         .mapError(ReadFailure.init).get()
       var end = bytes.count
@@ -183,15 +226,16 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
     // The messages have the numbers of the lines.
     var (lineCount, offset) = (0, 0)
     while offset < position {
-      let bytes = try file.bytes(from: offset, count: min(Self.partSize, position - offset))
+      let bytes = try file.bytes(from: offset, count: min(form.partSize, position - offset))
         .mapError(ReadFailure.init).get()
       if bytes.isEmpty { return nil }
       lineCount += bytes.count { $0 == 0x0A }
       offset = file.endOfHole(offset + bytes.count)
     }
-    return LineCursor(
-      stamp: stamp, position: position, lineCount: lineCount, skipped: SkippedLines(),
-      fingerprint: try FileMargins(of: file, upTo: position).fingerprint)
+    var cursor = LineCursor(stamp: stamp, continuing: nil)
+    (cursor.position, cursor.lineCount) = (position, lineCount)
+    cursor.fingerprint = try FileMargins(of: file, upTo: position).fingerprint
+    return cursor
   }
 
   /// Returns a Boolean value that indicates whether a text is UTF-16 or UTF-32, and not lines after zeros.
@@ -206,7 +250,7 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
   ) throws(ReadFailure) -> Int? {
     var position = file.endOfHole(start)
     while position < size {
-      let count = Int(min(Int64(Self.partSize), size - Int64(position)))
+      let count = Int(min(Int64(form.partSize), size - Int64(position)))
       let bytes = try file.bytes(from: position, count: count).mapError(ReadFailure.init).get()
       if let end = bytes.firstIndex(where: { $0 != 0 }) { return position + end }
       if bytes.count < count { return nil }
@@ -215,25 +259,20 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
     return nil
   }
 
-  private func failure(
-    _ code: JSONElement.ParsingError.Code, _ reason: String, line: Int
-  ) -> ReadFailure {
-    let position = JSONElement.ParsingError.Position(line: line, column: 1)
-    return ReadFailure(
-      JSONElement.ParsingError(code: code, reason: reason, position: position), path: path)
+  /// Returns the failure for a file whose text is not valid.
+  func failure(_ error: JSONElement.ParsingError) -> ReadFailure {
+    ReadFailure(error, path: path, format: form.code)
   }
 
-  /// Returns the element of a line that has no newline yet.
+  /// Returns the element of a line that has no newline yet, or `nil` if the line is a header.
   func element(of line: [UInt8], after cursor: LineCursor) throws(JSONElement.ParsingError)
-    -> Element
+    -> Element?
   {
-    do throws(JSONLineBatch.LineError) {
-      let batch = JSONLineBatch(
-        line, line.indices, linesBefore: cursor.lineCount, isStrict: true)
-      guard let element = try decode(batch, of: line, isStrict: true).elements.first else {
-        preconditionFailure("a line that is not blank has no element")
-      }
-      return element
+    do throws(LineBatch.LineError) {
+      let batch = form.batch(
+        of: line, columns: cursor.columns, key: key, linesBefore: cursor.lineCount, isWhole: true,
+        isStrict: true)
+      return try decode(batch, isStrict: true).elements.first
     } catch {
       throw error.error
     }
@@ -241,15 +280,15 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
 
   /// Decodes the values of a batch.
   ///
-  /// - Throws: The error of the first malformed line, if the batch is strict.
-  private func decode(
-    _ batch: JSONLineBatch, of bytes: [UInt8], isStrict: Bool
-  ) throws(JSONLineBatch.LineError) -> (elements: [Element], skipped: SkippedLines) {
+  /// - Throws: The error of the first malformed line, if the batch is strict, or the error of the header.
+  func decode(
+    _ batch: LineBatch, isStrict: Bool
+  ) throws(LineBatch.LineError) -> (elements: [Element], skipped: SkippedLines) {
     let decoded = decoding.run(
-      JSONValues(text: bytes, spans: batch.spans, key: key, depth: 0, skipsErrors: !isStrict))
+      JSONValues(text: batch.text, spans: batch.spans, key: key, depth: 0, skipsErrors: !isStrict))
     let undecodable = decoded.error.map(batch.lineError)
     // The values of a strict batch precede its malformed line.
-    if isStrict, let error = undecodable ?? batch.error { throw error }
+    if isStrict || batch.isHeaderMalformed, let error = undecodable ?? batch.error { throw error }
     let latest = [undecodable, batch.error].compactMap(\.self).max { $0.line < $1.line }
     let count = decoded.failures.count + batch.malformedCount
     return (
@@ -263,15 +302,50 @@ struct LineCursor: Sendable {
   /// The stamp of the file just before the read.
   var stamp: FileStamp
   /// The offset of the next line.
-  var position: Int
+  var position = 0
   /// The number of lines before the position.
-  var lineCount: Int
+  var lineCount = 0
   /// The malformed lines before the position.
-  var skipped: SkippedLines
+  var skipped = SkippedLines()
   /// A hash of the margins of the bytes before the position.
-  var fingerprint: Int
+  var fingerprint = 0
+  /// The names of the columns, if the lines are rows after a header.
+  private(set) var columns: [[UInt8]]?
+  /// The lines before the position that were read.
+  private(set) var parts: [LinePart] = []
   /// The line after the position if it was read before its newline was written.
   var openLine: [UInt8]?
+
+  /// Creates a cursor at the end of another one, or at the start of a file.
+  init(stamp: FileStamp, continuing start: LineCursor?) {
+    self.stamp = stamp
+    guard let start else { return }
+    (position, fingerprint) = (start.position, start.fingerprint)
+    (lineCount, skipped, columns, parts) = (
+      start.lineCount, start.skipped, start.columns, start.parts
+    )
+  }
+
+  /// Adds the lines that follow.
+  ///
+  /// - Parameters:
+  ///   - part: The lines.
+  ///   - bytes: Their bytes, if they may be merged with the lines before them.
+  ///   - size: The maximum number of bytes of merged lines.
+  mutating func append(
+    _ part: LinePart, merging bytes: ArraySlice<UInt8>? = nil, upTo size: Int = 0
+  ) {
+    lineCount += part.lineCount
+    skipped.append(part.skipped)
+    columns = part.columns
+    if let bytes, let last = parts.last, last.range.upperBound == part.range.lowerBound,
+      last.range.count + part.range.count <= size
+    {
+      parts[parts.count - 1].append(part, bytes)
+    } else {
+      parts.append(part)
+    }
+  }
 
   /// Returns a Boolean value that indicates whether the bytes before the position are probably the same.
   ///

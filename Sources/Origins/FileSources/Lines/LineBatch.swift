@@ -1,5 +1,70 @@
-/// The ranges of the values in some lines of JSON Lines.
-struct JSONLineBatch {
+/// The form of the lines of a file.
+enum LineForm: Sendable {
+  /// A JSON value on each line.
+  case json
+  /// A header and rows of fields.
+  case csv(CSVForm)
+
+  /// The number of bytes that are read and decoded at once, unless a line is longer.
+  var partSize: Int {
+    switch self {
+    case .json: 4 << 20
+    case .csv(let form): form.partSize
+    }
+  }
+
+  var maximumLineLength: Int {
+    switch self {
+    case .json: 256 << 20
+    case .csv: CSVForm.maximumRowLength
+    }
+  }
+
+  /// The first part of the codes of errors.
+  var code: String {
+    switch self {
+    case .json: "json"
+    case .csv: "csv"
+    }
+  }
+
+  /// Returns the values of the complete lines at the start of a text.
+  ///
+  /// - Parameters:
+  ///   - bytes: The text.
+  ///   - columns: The columns of rows, or `nil` before the header.
+  ///   - key: The name of the member that identifies an element, if there is one.
+  ///   - linesBefore: The number of lines that precede the text in the file.
+  ///   - isWhole: A Boolean value that indicates whether the last line counts without its newline.
+  ///   - isStrict: A Boolean value that indicates whether the lines end after a malformed line.
+  func batch(
+    of bytes: [UInt8], columns: [[UInt8]]?, key: String?, linesBefore: Int, isWhole: Bool = false,
+    isStrict: Bool
+  ) -> LineBatch {
+    switch self {
+    case .json:
+      let end = isWhole ? bytes.count : bytes.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+      return LineBatch(bytes, 0..<end, linesBefore: linesBefore, isStrict: isStrict)
+    case .csv(let form):
+      return LineBatch(
+        rows: bytes, form, columns: columns, key: key, linesBefore: linesBefore, isWhole: isWhole,
+        isStrict: isStrict)
+    }
+  }
+
+  /// Returns the range of a line that has no newline yet, without the bytes around it that do not count.
+  func trimmed(_ line: [UInt8]) -> Range<Int> {
+    switch self {
+    case .json: return LineBatch.trimmed(line, line.indices)
+    case .csv:
+      let body = line.drop { $0 == 0 }
+      return body.startIndex..<(body.last == 0x0D ? body.endIndex - 1 : body.endIndex)
+    }
+  }
+}
+
+/// The values in some lines, as ranges of a JSON text.
+struct LineBatch {
   /// An error in a malformed line.
   struct LineError: Error {
     var error: JSONElement.ParsingError
@@ -9,18 +74,30 @@ struct JSONLineBatch {
     var end: Int
   }
 
+  /// The text that contains the values.
+  var text: [UInt8] = []
   /// The range of each value.
-  private(set) var spans: [Range<Int>] = []
+  var spans: [Range<Int>] = []
   /// For each value, the number of its line and the offset of the line's end.
-  private(set) var places: [(line: Int, end: Int)] = []
-  private(set) var lineCount = 0
-  private(set) var malformedCount = 0
+  var places: [(line: Int, end: Int)] = []
+  /// The offset after the complete lines.
+  var end = 0
+  var lineCount = 0
+  var malformedCount = 0
   /// The number of zero bytes at the starts of lines.
-  private(set) var zeroCount = 0
+  var zeroCount = 0
   /// The error of the last malformed line.
-  private(set) var error: LineError?
+  var error: LineError?
+  /// The names of the columns, as JSON strings, or `nil` before the header.
+  var columns: [[UInt8]]?
+  /// A Boolean value that indicates whether no line can be read after the malformed one, which is the header.
+  var isHeaderMalformed = false
+  /// The position of the opening quote if the row after the complete ones ends inside a quoted field.
+  var openQuote: JSONElement.ParsingError.Position?
 
-  /// Checks one value on each line. Blank lines have no value.
+  init() {}
+
+  /// Checks one JSON value on each line. Blank lines have no value.
   ///
   /// - Parameters:
   ///   - bytes: The bytes that contain the lines.
@@ -28,6 +105,7 @@ struct JSONLineBatch {
   ///   - linesBefore: The number of lines that precede the range in the file.
   ///   - isStrict: A Boolean value that indicates whether the lines end after a malformed line.
   init(_ bytes: [UInt8], _ range: Range<Int>, linesBefore: Int, isStrict: Bool) {
+    (text, end) = (bytes, range.upperBound)
     var malformed: (number: Int, line: Range<Int>)?
     JSONScanner.withScanner(of: bytes, from: range.lowerBound, capacity: 0) { scanner in
       var start = range.lowerBound
