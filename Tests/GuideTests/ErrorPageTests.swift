@@ -39,7 +39,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("JSON", "Code", "JSONElement+ParsingError.swift"), ("SQLite", "Code", "SQLiteError.swift"),
+    ("JSON and CSV", "Code", "JSONElement+ParsingError.swift"),
+    ("SQLite", "Code", "SQLiteError.swift"),
     ("PostgreSQL", "Code", "PostgresError.swift"),
     ("Stores", "Code", "StoreError.swift"), ("Sessions", "Code", "SynchronizationError.swift"),
   ])

@@ -85,4 +85,39 @@ import Testing
       damage: { _ in try directory.move("rows.jsonl", to: "away.jsonl") },
       repair: { _ in try directory.move("away.jsonl", to: "rows.jsonl") })
   }
+
+  @Test(.reaches(.changes)) func `CSV keeps the event contract`() async throws {
+    @Sendable func text(_ random: inout SeededGenerator) -> String {
+      "id,text\n"
+        + Row.random(&random).map {
+          "\($0.id),\"\($0.text.replacing("\"", with: "\"\""))\"\n"
+        }.joined()
+    }
+    let directory = try TemporaryDirectory()
+    try directory.write("id,text\n1,a\n", to: "rows.csv")
+    let path = directory("rows.csv")
+    try await checkDataSource(
+      makeSource: { CSVFileDataSource<Row>(path: path) },
+      mutate: { _, random in
+        let text = text(&random)
+        if random.oneIn(3) {
+          let rows = text.dropFirst("id,text\n".count)
+          try OpenFile(path, O_WRONLY | O_APPEND).write(String(rows))
+        } else if random.oneIn(2) {
+          try directory.write(text, to: "rows.csv")
+        } else {
+          try directory.write(text, to: "new.csv")
+          try directory.move("new.csv", to: "rows.csv")
+        }
+      },
+      expected: { _ in
+        var stream = CSVStream(delimiter: ",", key: nil, hasNumbers: true, isStrict: true)
+        var bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+        return try stream.takeElements(from: &bytes, isAtEnd: true).map {
+          Row(id: $0["id"]?.integer ?? -1, text: $0["text"]?.string ?? "")
+        }
+      },
+      damage: { _ in try directory.move("rows.csv", to: "away.csv") },
+      repair: { _ in try directory.move("away.csv", to: "rows.csv") })
+  }
 }

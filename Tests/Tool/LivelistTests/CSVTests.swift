@@ -108,6 +108,15 @@ import Testing
     }
   }
 
+  @Test func `the advice for texts that are not JSON is not given for CSV, but names it`() throws {
+    let path = try save("a.csv", "id,n\n1\n\"2\"x,3\n")
+    let rows = try Livelist.run("view", "--format", "json", path)
+    #expect(rows.output == "[\n]\n")
+    #expect(rows.errors.split(separator: "\n").count == 1, "\(rows.errors)")
+    let text = try Livelist.run("view", "--format", "json", "-", input: "id,n\n")
+    #expect(text.errors.contains("for CSV, use csv:FILE, or csv:- for standard input"))
+  }
+
   @Test func `rows from a pipe are shown when they arrive`() throws {
     let watching = try Livelist("watch", "--numbers", "tsv:-")
     #expect(try watching.line() + "\n" == initial("[]"))

@@ -26,14 +26,6 @@ struct CSVForm: Sendable {
 
 /// The ranges of the fields of a row.
 private struct CSVRow {
-  /// The reason why a row has no element.
-  enum Fault {
-    case textAfterQuote
-    case openQuote
-    case notUTF8
-    case fieldCount
-  }
-
   private static let quote = UInt8(ascii: "\"")
 
   let delimiter: UInt8
@@ -43,8 +35,8 @@ private struct CSVRow {
   private(set) var end = 0
   /// The number of lines of the row.
   private(set) var lineCount = 0
-  /// The first fault, and its offset.
-  var fault: (kind: Fault, offset: Int)?
+  /// The reason why the row has no element, and its offset.
+  var fault: (code: JSONElement.ParsingError.Code, reason: String, offset: Int)?
 
   init(delimiter: UInt8) { self.delimiter = delimiter }
 
@@ -80,7 +72,11 @@ private struct CSVRow {
           hasMultibyte = true
         }
       }
-      if !isClosed { fault = (.openQuote, field) }
+      if !isClosed {
+        fault = (
+          .truncated, "the quote that begins here is not closed; add the closing quote", field
+        )
+      }
       let rest = end
       while end < bytes.count, bytes[end] != delimiter, bytes[end] != 0x0A {
         if bytes[end] >= 0x80 { hasMultibyte = true }
@@ -88,14 +84,21 @@ private struct CSVRow {
       }
       let isLast = end == bytes.count || bytes[end] == 0x0A
       let fieldEnd = isLast && end > rest && bytes[end - 1] == 0x0D ? end - 1 : end
-      if isQuoted, fieldEnd > rest, fault == nil { fault = (.textAfterQuote, rest) }
+      if isQuoted, fieldEnd > rest, fault == nil {
+        fault = (
+          .syntax,
+          "text follows the closing quote of a field; write a quote in a field as two quotes", rest
+        )
+      }
       fields.append(field..<fieldEnd)
       if end == bytes.count, !isWhole { return false }
       end = min(end + 1, bytes.count)
       if isLast { break }
     }
     if hasMultibyte, fault == nil, String(validating: bytes[start..<end], as: UTF8.self) == nil {
-      fault = (.notUTF8, start)
+      fault = (
+        .encoding, "the row has a byte that is not UTF-8; save the text as UTF-8", start
+      )
     }
     return true
   }
@@ -147,7 +150,6 @@ extension LineBatch {
     self.columns = columns
     var row = CSVRow(delimiter: form.delimiter)
     var malformed: (start: Int, line: Int, row: CSVRow)?
-    var header: JSONElement.ParsingError?
     JSONScanner.withScanner(of: bytes, from: 0, capacity: 0) { scanner in
       while end < bytes.count {
         var start = bytes[end...].firstIndex { $0 != 0 } ?? bytes.count
@@ -155,7 +157,7 @@ extension LineBatch {
         if self.columns == nil { start = JSONText.bodyStart(of: bytes[start...]) }
         let line = linesBefore + lineCount + 1
         guard row.scan(bytes, from: start, isWhole: isWhole) else {
-          if let fault = row.fault, fault.kind == .openQuote {
+          if let fault = row.fault, fault.code == .truncated {
             openQuote = Self.position(of: fault.offset, in: bytes[start...], line: line)
           }
           break
@@ -163,20 +165,19 @@ extension LineBatch {
         (end, zeroCount) = (row.end, zeroCount + zeros)
         lineCount += row.lineCount
         if row.isEmpty { continue }
-        guard let names = self.columns else {
-          header = setColumns(of: row, in: bytes, key: key)
-          if row.fault == nil, header == nil { continue }
-          malformed = (start, line, row)
-          isHeaderMalformed = true
-          break
+        let isHeader = self.columns == nil
+        if row.fault == nil {
+          row.fault = (isHeader ? setColumns(row, bytes, key: key) : fieldCountFault(row)).map {
+            ($0.code, $0.reason, start)
+          }
         }
-        if row.fault == nil, row.fields.count != names.count { row.fault = (.fieldCount, start) }
         if row.fault != nil {
-          malformedCount += 1
           malformed = (start, line, row)
-          if isStrict { break }
-          continue
+          malformedCount += 1
+          isHeaderMalformed = isHeader
+          if isStrict || isHeader { break }
         }
+        guard let names = self.columns, row.fault == nil, !isHeader else { continue }
         let first = text.count
         for (name, field) in zip(names, row.fields) {
           text.append(text.count == first ? UInt8(ascii: "{") : UInt8(ascii: ","))
@@ -189,67 +190,55 @@ extension LineBatch {
         places.append((line, row.end))
       }
     }
-    guard let (start, line, row) = malformed else { return }
-    var error = header ?? Self.error(of: row, columnCount: self.columns?.count ?? 0)
-    error.position = Self.position(
-      of: row.fault?.offset ?? start, in: bytes[start...], line: line)
-    self.error = LineError(error: error, line: line, end: row.end)
+    guard let (start, line, row) = malformed, let fault = row.fault else { return }
+    let position = Self.position(of: fault.offset, in: bytes[start...], line: line)
+    error = LineError(
+      error: JSONElement.ParsingError(code: fault.code, reason: fault.reason, position: position),
+      line: line, end: row.end)
   }
 
-  /// Reads the names of the columns.
-  ///
-  /// - Returns: The error of the header if the names do not tell the columns apart.
+  /// Reads the names of the columns, and returns an error if they do not tell the columns apart.
   private mutating func setColumns(
-    of row: CSVRow, in bytes: [UInt8], key: String?
-  ) -> JSONElement.ParsingError? {
-    if row.fault != nil { return nil }
-    let names = row.fields.map { field in
+    _ row: CSVRow, _ bytes: [UInt8], key: String?
+  ) -> (code: JSONElement.ParsingError.Code, reason: String)? {
+    var names: [[UInt8]] = []
+    for field in row.fields {
       var name: [UInt8] = []
       CSVRow.append(field, of: bytes, asNumberIf: { _ in false }, to: &name)
-      return name
-    }
-    var known: Set<[UInt8]> = []
-    for (offset, name) in names.enumerated() {
-      let reason: String
       if name.count == 2 {
-        reason = "column \(offset + 1) has no name; the header must name each column"
-      } else if !known.insert(name).inserted {
-        reason =
-          "two columns are named \(String(decoding: name, as: UTF8.self)); rename one of them in the header"
-      } else {
-        continue
+        return (
+          .syntax, "column \(names.count + 1) has no name; the header must name each column"
+        )
       }
-      return JSONElement.ParsingError(code: .syntax, reason: reason)
+      if names.contains(name) {
+        let shown = String(decoding: name, as: UTF8.self)
+        return (.syntax, "two columns are named \(shown); rename one of them in the header")
+      }
+      names.append(name)
     }
     columns = names
-    guard let key, !known.contains(JSONElement.quoted(key)) else { return nil }
+    guard let key, !names.contains(JSONElement.quoted(key)) else { return nil }
     let shown = names.prefix(8).map { JSONText.decoded($0[...]) }.joined(separator: ", ")
-    return JSONElement.ParsingError(
-      code: .missingKey,
-      reason: "the header has no column \"\(key)\", which is the key; its columns are \(shown)"
-        + (names.count > 8 ? ", …" : ""))
+    return (
+      .missingKey,
+      "the header has no column \"\(key)\", which is the key; its columns are \(shown)"
+        + (names.count > 8 ? ", …" : "")
+    )
   }
 
-  private static func error(of row: CSVRow, columnCount: Int) -> JSONElement.ParsingError {
-    switch row.fault?.kind {
-    case .textAfterQuote:
-      JSONElement.ParsingError(
-        code: .syntax,
-        reason: "text follows the closing quote of a field; write a quote in a field as two quotes")
-    case .openQuote:
-      JSONElement.ParsingError(
-        code: .truncated, reason: "the quote that begins here is not closed; add the closing quote")
-    case .notUTF8:
-      JSONElement.ParsingError(
-        code: .encoding, reason: "the row has a byte that is not UTF-8; save the text as UTF-8")
-    case .fieldCount, nil:
-      JSONElement.ParsingError(
-        code: .syntax,
-        reason: "the row has \(row.fields.count) field\(row.fields.count == 1 ? "" : "s"), but the "
-          + "header has \(columnCount); "
-          + (row.fields.count > columnCount
-            ? "put a field that contains the delimiter in quotes" : "add the missing fields"))
-    }
+  /// Returns an error if a row has more or fewer fields than the header.
+  private func fieldCountFault(
+    _ row: CSVRow
+  ) -> (code: JSONElement.ParsingError.Code, reason: String)? {
+    let (count, expected) = (row.fields.count, columns?.count ?? 0)
+    if count == expected { return nil }
+    let remedy =
+      count > expected
+      ? "put a field that contains the delimiter in quotes" : "add the missing fields"
+    return (
+      .syntax,
+      "the row has \(count) field\(count == 1 ? "" : "s"), but the header has \(expected); \(remedy)"
+    )
   }
 
   /// Returns the position of an offset in a row.

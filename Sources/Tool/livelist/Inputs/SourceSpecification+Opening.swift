@@ -254,13 +254,15 @@ extension DataSource<JSONElement> {
     guard snapshot.isEmpty, status.diagnostics.contains(where: { $0.code == "malformed-lines" }),
       // A line without the key is a value. The remark on it says what helps.
       !status.diagnostics.contains(where: {
-        $0.message.contains(", which is the key; ") || $0.message.contains(" as the key.")
+        // A row of CSV has errors of its own.
+        [", which is the key; ", " as the key.", "the row has ", "closing quote of a field"]
+          .contains(where: $0.message.contains)
       })
     else { return }
     Program.report(
       "no line is a JSON value; for plain text, pipe the output of jq -Rc . FILE into this command "
         + "and use the source -; for values on several lines, use jq -c . FILE; for an array, use "
-        + "jq -c '.[]' FILE")
+        + "jq -c '.[]' FILE; for CSV, use csv:FILE, or csv:- for standard input")
   }
 }
 
