@@ -11,7 +11,7 @@ import Testing
 
   private func save(_ name: String, _ text: String) throws -> String {
     let path = place(name)
-    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
     return path
   }
 
