@@ -14,6 +14,8 @@ struct ViewArrangement: Sendable {
     var order: ViewOrder?
   }
 
+  /// All rows, also those that the filter hides, in the order of the source.
+  let allRows: LiveCollection<ViewElement>
   /// The rows that are shown.
   let rows: LiveCollection<ViewElement>
   /// The rows, with a header before those of each group.
@@ -35,18 +37,14 @@ struct ViewArrangement: Sendable {
     _ source: some DataSource<JSONElement>, groupedBy field: String? = nil,
     showing shown: @escaping @Sendable (JSONElement) -> JSONElement = { $0 }
   ) {
-    rows =
-      source
-      .map { element in
-        ViewElement(shown(element), in: field.map { ViewGroup(of: element, by: $0) })
-      }
-      .filter(by: filter, effect: { $0.effect(of: $1) }) { $1.matches($0.element) }
-      .sorted(by: order)
+    allRows = source.map { element in
+      ViewElement(shown(element), in: field.map { ViewGroup(of: element, by: $0) })
+    }
+    rows = ViewArrangement.matching(allRows, filter).sorted(by: order)
     lines =
       if let field {
         rows.sections(
-          by: { $0.group ?? ViewGroup(of: $0.element, by: field) },
-          order: ElementOrder { ($0.key, $0.text) < ($1.key, $1.text) }
+          by: { $0.group ?? ViewGroup(of: $0.element, by: field) }, order: ViewGroup.order { $0 }
         ).rows()
       } else {
         rows.map { .element($0) }
@@ -65,6 +63,27 @@ struct ViewArrangement: Sendable {
       if old.filter != new.filter { filter.value = new.filter }
       if old.order != new.order { order.value = order(new.order, after: old.order) }
     }
+  }
+
+  /// Derives the list of the rows that match the filter.
+  func matching(_ rows: LiveCollection<ViewElement>) -> LiveCollection<ViewElement> {
+    ViewArrangement.matching(rows, filter)
+  }
+
+  private static func matching(
+    _ rows: LiveCollection<ViewElement>, _ filter: Property<ViewFilter>
+  ) -> LiveCollection<ViewElement> {
+    rows.filter(by: filter, effect: { $0.effect(of: $1) }) { $1.matches($0.element) }
+  }
+
+  /// Returns elements as the list shows them, in its groups and in an order.
+  ///
+  /// - Parameter rows: Some of all rows, in the order of the source.
+  func elements(of rows: Snapshot<ViewElement>, in order: ViewOrder?) -> [JSONElement] {
+    // The keys of the rows themselves belong to the domain of the list.
+    let rows = ArrayDataSource(rows.map { ViewElement($0.element, in: $0.group) })
+    return rows.sorted(by: ViewGroup.order(\.group).then(self.order(order, after: nil)))
+      .snapshot.map { $0.element }
   }
 
   private func order(_ new: ViewOrder?, after old: ViewOrder?) -> ElementOrder<ViewElement> {

@@ -4,7 +4,7 @@ import TerminalViews
 enum ViewHelp {
   private static let keys: [(String, String)] = [
     ("↑ ↓  k j", "select the row above or below"),
-    ("PgUp PgDn", "scroll by a page; also Ctrl-B, Ctrl-F, Ctrl-U, Ctrl-D, Space"),
+    ("PgUp PgDn", "scroll by a page; also Ctrl-B, Ctrl-F, Ctrl-U, Ctrl-D"),
     ("Home End  g G", "select the first or last row"),
     ("F", "follow the end: select the last row after each change, until you select another one"),
     (
@@ -16,10 +16,15 @@ enum ViewHelp {
       "Enter",
       "show all fields of the row in full; n and p go to the next and previous row, q returns"
     ),
+    (
+      "Space v u",
+      "mark the row (*) or remove its mark; invert the marks of the shown rows; remove all marks. Marks "
+        + "stay with their rows, also while a filter hides them. In a text, Space scrolls by a page"
+    ),
     ("/ n N", "search for a text; find the next or the previous match"),
     ("f", "show only rows that match a filter as you type it; Esc undoes this"),
     ("< >", "sort by the previous or next column"),
-    ("r  u", "reverse the order; do not sort"),
+    ("r  u", "reverse the order; do not sort, if no row is marked"),
     ("i  :info", "show how the source is kept in step"),
     (
       ":swap SOURCE",

@@ -125,6 +125,7 @@ extension ViewModel {
     var remarks: [String] = []
     // These remarks come first: an order that is being applied is not the one of the rows yet.
     remarks += activities.map(\.rawValue)
+    if let text = marks.text { remarks.append(text) }
     if let order { remarks.append("\(order.column) \(order.isDescending ? "▼" : "▲")") }
     if !filter.isEmpty { remarks.append("filter: \(filter)") }
     if followsEnd { remarks.append("following the end") }

@@ -17,6 +17,10 @@ struct ViewModel {
     case search(String, isBackward: Bool)
     /// Show the details of the selected row.
     case showDetail
+    /// Mark the selected row, or remove its mark.
+    case mark
+    case invertMarks
+    case clearMarks
     /// Show the details of a row below or above.
     case step(Int)
     /// Show how the source is kept in step.
@@ -51,6 +55,8 @@ struct ViewModel {
   /// The text of the filter. While the user types another one, this is the text to go back to.
   private(set) var filter = ""
   private(set) var lastSearch = ""
+  /// The numbers of marks.
+  var marks = ViewMarks.Counts()
   /// A Boolean value that indicates whether the last row is selected after each change, while the list is shown.
   private(set) var followsEnd = false
   /// The lines that the user has entered in each kind of prompt.
@@ -188,6 +194,7 @@ struct ViewModel {
   }
 
   private mutating func pressInList(_ key: TerminalKey) -> Action? {
+    if key == .character(" ") { return .mark }
     if let command = ViewModel.command(key) {
       if command != .left, command != .right { followsEnd = false }
       return .perform(command)
@@ -216,7 +223,9 @@ struct ViewModel {
       }
       self.order = ViewOrder(column: order.column, isDescending: !order.isDescending)
       return .arrange
+    case .character("v"): return .invertMarks
     case .character("u"):
+      if marks.all > 0 { return .clearMarks }
       guard order != nil else { return nil }
       order = nil
       return .arrange

@@ -21,6 +21,7 @@ final class ViewSession {
   private let elements: any DataSource<JSONElement>
   private let arrangement: ViewArrangement
   private let arranger: ViewArranger
+  private let marks: ViewMarks
   private let sources: ViewSources
   private let screen: TerminalScreen
   private var model: ViewModel
@@ -44,6 +45,7 @@ final class ViewSession {
     arrangement = ViewArrangement(
       elements, groupedBy: selection.groupField, showing: selection.keepingFields)
     arranger = ViewArranger(arrangement)
+    marks = ViewMarks(arrangement)
     self.sources = sources
     self.screen = screen
     model = ViewModel(source: name)
@@ -86,6 +88,9 @@ final class ViewSession {
     case .release: list?.keepsSelectedRow = false
     case .search(let text, let isBackward): find(text, isBackward: isBackward)
     case .showDetail: showDetail()
+    case .mark: selectedRow(to: "mark").map { marks.toggle($0) }
+    case .invertMarks: marks.invertShown()
+    case .clearMarks: marks.clear()
     case .step(let rows): step(by: rows)
     case .showSource: model.message = (sourceDescription.joined(separator: "\n"), false)
     case .arrange: arrange()
@@ -108,6 +113,7 @@ final class ViewSession {
     model.follow(list.status)
     if model.followsEnd, !model.isShowingDetail { list.perform(.end) }
     followDetail()
+    showMarks()
     let size = screen.size
     func room(status: Int) -> TerminalSize {
       TerminalSize(rows: size.rows - status, columns: size.columns)
@@ -147,6 +153,16 @@ final class ViewSession {
       lines.removeLast(count)
     }
     return lines
+  }
+
+  /// Shows the marks of the rows, and their number.
+  private func showMarks() {
+    model.marks = marks.counts
+    let identities = marks.identities
+    let hasStar: @Sendable (ViewLine) -> Bool = { line in
+      line.row.map { identities.contains($0.differenceIdentifier) } ?? false
+    }
+    list?.hasStar = model.marks.all == 0 ? nil : hasStar
   }
 
   /// Shows the columns of the visible rows.
@@ -195,12 +211,24 @@ final class ViewSession {
   // MARK: Details
 
   private func showDetail() {
-    guard let line = list?.state.selectedElement else { return }
+    guard let row = selectedRow(to: "show"), let line = list?.state.selectedElement else { return }
+    model.show(ViewDetail(row.element, in: line.differenceIdentifier))
+  }
+
+  /// Returns the selected row, which stays on its line from now on. If there is none, shows an error.
+  ///
+  /// - Parameter purpose: A verb for the use of the row.
+  private func selectedRow(to purpose: String) -> ViewElement? {
+    guard let line = list?.selectedElement else {
+      model.showError("there is no row to \(purpose)")
+      return nil
+    }
     guard let row = line.row else {
-      return model.showError("this line is the header of a group; select a row below it")
+      model.showError("this line is the header of a group; select a row below it")
+      return nil
     }
     list?.keepsSelectedRow = true
-    model.show(ViewDetail(row.element, in: line.differenceIdentifier))
+    return row
   }
 
   /// Shows the details of a row below or above.

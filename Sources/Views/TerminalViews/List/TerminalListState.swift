@@ -71,6 +71,11 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   /// A closure that returns the text of a row that takes the whole line, or `nil` for a row with cells.
   var header: @Sendable (Element) -> String? = { _ in nil }
 
+  /// A closure that indicates whether a row has a star before it, or `nil` if there is no room for stars.
+  package var hasStar: (@Sendable (Element) -> Bool)? {
+    didSet { if (oldValue == nil) != (hasStar == nil) { measure() } }
+  }
+
   private var window = ListWindow()
   /// The chosen element and the elements that took its place, in the order of their deletion.
   private var missingElements: [Element] = []
@@ -261,8 +266,11 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   }
 
   private func isVisible(_ column: Int) -> Bool {
-    widths.shows(column, among: shownColumns, in: size.columns - 2)
+    widths.shows(column, among: shownColumns, in: size.columns - signWidth)
   }
+
+  /// The number of columns of the terminal before the first column of the list.
+  private var signWidth: Int { hasStar == nil ? 2 : 3 }
 
   private mutating func resetColumns() {
     firstColumn = min(firstColumn, max(0, columns.count - 1))
@@ -345,7 +353,7 @@ extension TerminalListState {
   ) -> TerminalFrame {
     let layout = layout
     let shown = shownColumns
-    let widths = zip(shown, widths.fitted(shown, into: size.columns - 2))
+    let widths = zip(shown, widths.fitted(shown, into: size.columns - signWidth))
       .map { (column: $0, width: $1) }
     var lines: [TerminalLine] = []
     if layout.hasHeadings { lines.append(headings(widths)) }
@@ -363,7 +371,7 @@ extension TerminalListState {
 
   private func headings(_ widths: [(column: Int, width: Int)]) -> TerminalLine {
     let style = TerminalStyle(isBold: true)
-    var line = TerminalLine("  ", style)
+    var line = TerminalLine(String(repeating: " ", count: signWidth), style)
     append(to: &line, widths) { column in (column.title, style) }
     return line
   }
@@ -372,10 +380,11 @@ extension TerminalListState {
     let element = contents[row]
     let mark = marks[row]
     let base = TerminalStyle(foreground: mark?.color)
-    var line = TerminalLine((row == selection ? ">" : " ") + (mark?.sign ?? " "), base)
+    let star = hasStar.map { $0(element) ? "*" : " " } ?? ""
+    var line = TerminalLine((row == selection ? ">" : " ") + (mark?.sign ?? " ") + star, base)
     if let header = header(element) {
       let text = TerminalText.printable(visiblePart(of: header))
-      let shown = TerminalText.truncated(text, to: max(0, size.columns - 2))
+      let shown = TerminalText.truncated(text, to: max(0, size.columns - signWidth))
       line.append(shown, TerminalStyle(foreground: mark?.color, isBold: true))
     } else {
       append(to: &line, widths) { column in
