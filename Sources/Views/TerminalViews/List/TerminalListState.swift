@@ -61,7 +61,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   public private(set) var size = TerminalSize(rows: 0, columns: 0)
   /// A Boolean value that indicates whether the last line is reserved for a status.
   public private(set) var hasStatus = true
-  /// The time for which a changed row is marked.
+  /// The time for which a changed row is marked, and the cells in it that changed are bold.
   public var markDuration: Duration
   /// The columns.
   public var columns: [TerminalColumn<Element>] {
@@ -79,7 +79,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   private var window = ListWindow()
   /// The chosen element and the elements that took its place, in the order of their deletion.
   private var missingElements: [Element] = []
-  private var marks = RowMarks()
+  private var marks = RowMarks<Element>()
   private var widths = ColumnWidths()
   private var firstColumn = 0
   private var pinnedColumns: [Int] = []
@@ -173,7 +173,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
       _ = marks.expire(at: now)
       marks.follow(map)
       // In a list that was empty, all rows are new, and marks would carry no information.
-      if !isFirstLoad { mark(changeset, until: now + markDuration) }
+      if !isFirstLoad { mark(change, until: now + markDuration) }
     }
     measure()
   }
@@ -279,16 +279,21 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
     measure()
   }
 
-  private mutating func mark(_ changeset: Changeset, until end: Duration) {
+  private mutating func mark(_ change: CollectionChange<Element>, until end: Duration) {
     guard markDuration > .zero else { return }
+    let changeset = change.changeset
     // A change with more rows than marks marks the rows near the visible ones only.
-    let isFew = changeset.changeCount <= RowMarks.limit
+    let isFew = changeset.changeCount <= RowMarks<Element>.limit
     let near = window.top - window.height..<window.top + 2 * max(1, window.height)
-    func mark(_ offset: Int, _ mark: RowMark) {
-      if isFew || near.contains(offset) { marks.mark(offset, mark, until: end) }
+    func mark(_ offset: Int, _ mark: RowMark, insteadOf old: Element? = nil) {
+      if isFew || near.contains(offset) {
+        marks.mark(offset, mark, until: end, insteadOf: old)
+      }
     }
     for move in changeset.moves { mark(move.to, .moved) }
-    for update in changeset.updates { mark(update.to, .updated) }
+    for update in changeset.updates {
+      mark(update.to, .updated, insteadOf: change.before[update.from])
+    }
     for insertion in changeset.insertions { mark(insertion, .inserted) }
   }
 
@@ -372,7 +377,7 @@ extension TerminalListState {
   private func headings(_ widths: [(column: Int, width: Int)]) -> TerminalLine {
     let style = TerminalStyle(isBold: true)
     var line = TerminalLine(String(repeating: " ", count: signWidth), style)
-    append(to: &line, widths) { column in (column.title, style) }
+    append(to: &line, widths) { _, column in (column.title, style) }
     return line
   }
 
@@ -387,10 +392,15 @@ extension TerminalListState {
       let shown = TerminalText.truncated(text, to: max(0, size.columns - signWidth))
       line.append(shown, TerminalStyle(foreground: mark?.color, isBold: true))
     } else {
-      append(to: &line, widths) { column in
+      // One element after the other, because the closures may keep the cells of the latest element.
+      let old = marks.oldElements(of: row)
+        .map { old in widths.map { columns[$0.column].text(old) } }
+      append(to: &line, widths) { place, column in
         var style = column.style(element)
         style.foreground = style.foreground ?? mark?.color
-        return (visiblePart(of: column.text(element)), style)
+        let text = column.text(element)
+        if old.contains(where: { $0[place] != text }) { style.isBold = true }
+        return (visiblePart(of: text), style)
       }
     }
     guard row == selection else { return line }
@@ -401,14 +411,14 @@ extension TerminalListState {
     }
   }
 
-  /// Appends the cells of columns.
+  /// Appends the cells of columns, each with its place among them.
   private func append(
     to line: inout TerminalLine, _ widths: [(column: Int, width: Int)],
-    _ cell: (TerminalColumn<Element>) -> (text: String, style: TerminalStyle)
+    _ cell: (Int, TerminalColumn<Element>) -> (text: String, style: TerminalStyle)
   ) {
     for (place, (number, width)) in widths.enumerated() {
       let column = columns[number]
-      let (text, style) = cell(column)
+      let (text, style) = cell(place, column)
       if place > 0 { line.append(String(repeating: " ", count: ColumnWidths.gap)) }
       let shown = TerminalText.truncated(TerminalText.printable(text), to: width)
       line.append(TerminalText.padded(shown, to: width, alignment: column.alignment), style)
