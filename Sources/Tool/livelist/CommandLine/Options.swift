@@ -19,6 +19,10 @@ struct Options: Sendable {
   /// The command to run for each change.
   var execution: ByteString?
   var executesInitial = false
+  /// A Boolean value that indicates whether a view ends with chosen elements, which are printed.
+  var choosesElements = false
+  /// The keys of a view that run commands.
+  var bindings: [ViewBinding] = []
   /// A Boolean value that indicates whether the exit status tells if the sources differ.
   var hasExitCode = false
   var isQuiet = false
@@ -219,6 +223,34 @@ extension Option {
         one value.
         """
     ) { $0.selection.groupField = $1.text },
+    Option(
+      name: "--bind", value: "KEY=COMMAND", example: "'d=rm \"$LIVELIST_KEY\"'", isBytes: true,
+      commands: [.view], repeats: [.view], conflicts: ["--format"],
+      summary: "a key that runs a command for rows",
+      help: """
+        A key of the view that runs COMMAND with the shell for the marked rows, or else for the selected \
+        one. Standard input has the elements, one JSON value a line. LIVELIST_KEY is the key of the \
+        first one, LIVELIST_KEYS has the keys, one a line, and LIVELIST_COUNT is their number. With \
+        confirm: in front of COMMAND, the view asks first. With wait:, it shows the output. Otherwise, \
+        the command runs behind the list, and a line tells its end. LIVELIST_KEYS is empty if a key has a \
+        line break, or if the keys have more than 100 KB. KEY is a character, ctrl-LETTER, alt-LETTER, or f1 to f12.
+        """
+    ) { (options, given) throws(LivelistError) in
+      let binding = try ViewBinding(given)
+      if options.bindings.contains(where: { $0.key == binding.key }) {
+        throw .usage("--bind has two commands for the key \"\(binding.name)\"; use one")
+      }
+      options.bindings.append(binding)
+    },
+    Option(
+      name: "--choose", commands: [.view], conflicts: ["--format"],
+      summary: "print the rows that the user chooses",
+      help: """
+        Enter ends the view and prints the marked elements, or else the selected one, one JSON value a \
+        line. q and Esc end it with status 130 and print nothing. The view is shown on the terminal, also if \
+        standard output is a pipe or a file: livelist view --choose tasks.json | jq .title
+        """
+    ) { options, _ in options.choosesElements = true },
     Option(
       name: "--exit-code", commands: [.diff],
       summary: "exit with 1 if something differs, 2 for trouble",

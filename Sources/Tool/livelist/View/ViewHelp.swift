@@ -13,8 +13,9 @@ enum ViewHelp {
     ),
     ("← →  h l", "scroll by a column; the column of --key stays in view"),
     (
-      "Enter",
-      "show all fields of the row in full; n and p go to the next and previous row, q returns"
+      "Enter  o",
+      "show all fields of the row in full; n and p go to the next and previous row, q returns. With "
+        + "--choose, Enter ends the view and prints the marked rows, or this one; o shows the fields"
     ),
     (
       "Space v u",
@@ -46,8 +47,12 @@ enum ViewHelp {
   ///
   /// - Parameters:
   ///   - source: The description of the source.
+  ///   - bindings: The keys that run commands.
   ///   - columns: The columns of the screen.
-  static func lines(source: [String], columns: Int) -> [TerminalLine] {
+  static func lines(source: [String], _ bindings: [ViewBinding], columns: Int) -> [TerminalLine] {
+    let bound = bindings.map {
+      ($0.name, "run for the marked rows, or the selected one: \($0.command)")
+    }
     func wrapped(_ text: String, _ style: TerminalStyle = .plain) -> [TerminalLine] {
       TerminalText.wrapped(TerminalText.printable(text), to: columns)
         .map { TerminalLine($0, style) }
@@ -56,7 +61,7 @@ enum ViewHelp {
       "livelist view: the selected row stays in place", TerminalStyle(isBold: true))
     lines += source.flatMap { wrapped($0) } + [TerminalLine()]
     lines += ViewPager.lines(
-      of: keys.map { ViewPager.Entry(label: $0, text: [(0, $1)]) }, columns: columns)
+      of: (bound + keys).map { ViewPager.Entry(label: $0, text: [(0, $1)]) }, columns: columns)
     lines += [TerminalLine()]
     lines += wrapped(
       "Changed rows are marked for a moment: + inserted, ~ updated, ^ moved.")

@@ -19,8 +19,8 @@ final class ViewMarks {
 
     /// The numbers as a text for the status line, or `nil` if there are no marks.
     var text: String? {
-      let others =
-        (hidden > 0 ? ["\(hidden) filtered out"] : []) + (gone > 0 ? ["\(gone) gone"] : [])
+      let others = [(hidden, "filtered out"), (gone, "gone")]
+        .filter { $0.0 > 0 }.map { "\($0) \($1)" }
       if all == 0 { return nil }
       return "\(all) marked" + (others.isEmpty ? "" : " (\(others.joined(separator: ", ")))")
     }

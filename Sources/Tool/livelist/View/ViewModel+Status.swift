@@ -28,6 +28,10 @@ extension ViewModel {
     let row = list.selection.map { "\(numbers.number(ofLine: $0))/" } ?? ""
     let position = " \(row)\(numbers.count) "
     let reversed = TerminalStyle(isReversed: true)
+    if case .question(let task) = mode {
+      let style = TerminalStyle(isBold: true, isReversed: true)
+      return (ViewModel.lines(of: task.question, style, position, size), nil)
+    }
     let error = TerminalStyle(foreground: .red, isBold: true, isReversed: true)
     if let message {
       let style = message.isError ? error : reversed
@@ -66,7 +70,10 @@ extension ViewModel {
   private var pageStatus: (text: String, isError: Bool)? {
     let part = pager.part.map { "\($0)  " } ?? ""
     switch mode {
-    case .list, .prompt: return nil
+    case .list, .prompt, .question: return nil
+    case .output(let output):
+      let (text, isError) = output.status
+      return ("\(part)\(text)", isError)
     case .help: return ("\(part)any other key returns", false)
     case .detail(let detail):
       let key = TerminalText.truncated(detail.element.changeLabel ?? "row", to: 40)
