@@ -136,7 +136,12 @@ import Testing
     ),
     (["watch", "--where", "stock", "json:a"], "\"stock\" is not a condition"),
     (["watch", "--where", "=5", "json:a"], "needs one field before ="),
-    (["watch", "--where", "a>5 and b=3", "json:a"], "has several comparisons"),
+    (["watch", "--where", "(a>5 or b=3", "json:a"], "a parenthesis is not closed; add )"),
+    (["watch", "--where", "(a>5)) or b=3", "json:a"], "there is no ( for each )"),
+    (["watch", "--where", "(a>5) b=3", "json:a"], "put and or or before \"b=3\""),
+    (
+      ["watch", "--where", "a=1 or b~/(x/", "json:a"], "the regular expression /(x/ is not valid: e"
+    ),
     (["watch", "--where", "a = x || b~y", "json:a"], "has several comparisons"),
     (["watch", "--sort", "", "json:a"], "--sort has an empty field"),
     (["watch", "--fields", "a,,b", "json:a"], "--fields cannot be \"a,,b\""),

@@ -100,20 +100,23 @@ extension Option {
       help: """
         Only elements that meet a condition, FIELD OP VALUE, for example 'stock < 10'. OP is =, \
         !=, <, <=, >, >=, ~ (contains, without regard to case) or !~. VALUE is a JSON scalar or \
-        a text. FIELD may be a path, such as request.status. A FIELD that is no column of a query, or \
+        a text, or after ~ a regular expression, /…/. Several are joined by and, or, not and parentheses: \
+        'stock < 10 and not (name ~ lamp or name ~ /^desk/)'. FIELD may be a path, such as request.status. A FIELD that is no column of a query, or \
         that no element has although one has a field with a similar name, is an error, here and in \
         --sort, --fields and --group-by. FIELD? may be missing. With several --where, all must be met. For other conditions, put a filter in front: jq -c --unbuffered 'select(…)' FILE | \
         livelist view -
         """
     ) { (options, given) throws(LivelistError) in
-      options.selection.conditions.append(try ElementCondition(given.text))
+      options.selection.conditions.append(try ElementPredicate(given.text))
     },
     Option(
       name: "--sort", value: "FIELD,…", example: "'price desc'", commands: lists,
       summary: "sort by fields",
       help: """
         Sorts by a field. Append " desc" for descending order: --sort 'price desc'. Several fields \
-        are separated by commas: --sort 'kind,price desc' sorts elements of the same kind by price.
+        are separated by commas: --sort 'kind,price desc' sorts elements of the same kind by price. With \
+        " natural", file2 is before file10, without regard to case, and missing values are last, also \
+        with desc: --sort 'name natural, due desc'.
         """
     ) { (options, given) throws(LivelistError) in
       options.selection.orders = try Selection.orders(given.text)

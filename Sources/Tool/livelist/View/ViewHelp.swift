@@ -31,11 +31,16 @@ enum ViewHelp {
       ":swap SOURCE",
       "swap to another source: a file, DATABASE#TABLE, DATABASE?SQL or live:unix:PATH#NAME"
     ),
-    (":sort COLUMN", "sort by a column; add desc for descending order"),
+    (
+      ":sort COLUMN",
+      "sort by a column; add desc for descending order, and natural for file2 before file10"
+    ),
     (
       ":filter FILTER",
       "the same as f. FIELD=VALUE, or != < <= > >= instead of =, compares a field; FIELD~TEXT and "
-        + "FIELD!~TEXT look for a text in it. Any other filter is a text in any field"
+        + "FIELD!~TEXT look for a text in it, and FIELD~/…/ for a regular expression. and, or, not and "
+        + "parentheses join them. Any other filter is words that are all in the row, or a regular "
+        + "expression /…/ for any field"
     ),
     ("Tab  ↑ ↓", "while you type: complete a command, column or file; recall previous lines"),
     (":NUMBER", "select a row by its number"),

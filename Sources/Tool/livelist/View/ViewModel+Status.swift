@@ -22,7 +22,11 @@ extension ViewModel {
       let candidates = TerminalText.wrapped(
         TerminalText.printable(ByteString(encoded: candidateText).description), to: size.columns,
         limit: prompt.candidates.isEmpty ? 0 : max(0, size.rows / 3 - 1))
-      let above = candidates.map { TerminalLine($0, TerminalStyle(isBold: true)) }
+      var above = candidates.map { TerminalLine($0, TerminalStyle(isBold: true)) }
+      if prompt.kind == .filter, let mistake = ViewFilter.mistakeInExpression(in: prompt.text) {
+        let style = TerminalStyle(foreground: .red, isBold: true, isReversed: true)
+        above = ViewModel.lines(of: mistake, style, "", size)
+      }
       return (above + [line], min(line.width, max(0, size.columns - 1)))
     }
     let row = list.selection.map { "\(numbers.number(ofLine: $0))/" } ?? ""
@@ -134,6 +138,7 @@ extension ViewModel {
     remarks += activities.map(\.rawValue)
     if let text = marks.text { remarks.append(text) }
     if let order { remarks.append("\(order.column) \(order.isDescending ? "▼" : "▲")") }
+    if order?.isNatural == true { remarks.append("natural") }
     if !filter.isEmpty { remarks.append("filter: \(filter)") }
     if followsEnd { remarks.append("following the end") }
     if case .loading = status.state { remarks.append("loading") }

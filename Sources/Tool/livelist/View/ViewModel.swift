@@ -275,11 +275,12 @@ struct ViewModel {
     case .character("<"): return sort(by: -1)
     case .character(">"): return sort(by: 1)
     case .character("r"):
-      guard let order else {
+      guard var order else {
         showError("the list is not sorted; choose a column with < or >")
         return nil
       }
-      self.order = ViewOrder(column: order.column, isDescending: !order.isDescending)
+      order.isDescending.toggle()
+      self.order = order
       return .arrange
     case .character("v"): return .invertMarks
     case .character("u"):
