@@ -11,6 +11,12 @@ package final class WakePipe: Sendable {
 
   /// Creates a pipe, or returns `nil` if the process cannot open more files. Then, `errno` is the reason.
   package init?() {
+    guard let (reader, writer) = Self.makeEnds() else { return nil }
+    (readEnd, writeEnd) = (reader, writer)
+  }
+
+  /// Creates a pipe whose ends the caller closes.
+  package static func makeEnds() -> (reader: Int32, writer: Int32)? {
     var ends: [Int32] = [-1, -1]
     #if canImport(Darwin)
       guard pipe(&ends) == 0 else { return nil }
@@ -23,7 +29,7 @@ package final class WakePipe: Sendable {
         gnuFunction("pipe2")
       guard pipe2?(&ends, O_NONBLOCK | O_CLOEXEC) == 0 else { return nil }
     #endif
-    (readEnd, writeEnd) = (ends[0], ends[1])
+    return (ends[0], ends[1])
   }
 
   deinit {

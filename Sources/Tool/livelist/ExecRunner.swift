@@ -7,11 +7,8 @@ import SwappablePrimitives
 /// A runner of a shell command for each event, one at a time.
 final class ExecRunner: Sendable {
   private let command: ByteString
-  private let processes = CommandProcesses()
 
-  init(_ command: ByteString) {
-    self.command = command
-  }
+  init(_ command: ByteString) { self.command = command }
 
   /// Runs the command and waits for its end. Reports a failure.
   ///
@@ -24,9 +21,13 @@ final class ExecRunner: Sendable {
     var isReported = false
     while true {
       do throws(SystemError) {
-        let process = try processes.start(command, input: input, environment)
-        let status = processes.wait(for: process.identifier)
-        if let failure = CommandProcesses.failure(status) {
+        // A file instead of a pipe: the command may read it late, in part or not at all.
+        let file = try TemporaryInput(input)
+        let process = try ShellProcess(command, input: file.descriptor, variables: environment)
+        let status = process.waitForExit()
+        // The program itself has ended the command.
+        if ShellProcess.isProgramEnding { Program.waitForEnd() }
+        if let failure = ShellProcess.failure(status) {
           Program.report("the command \(failure) at revision \(revision)")
         }
         return
@@ -53,4 +54,22 @@ final class ExecRunner: Sendable {
     for (name, number) in numbers { variables["LIVELIST_\(name)"] = String(number) }
     return variables
   }
+}
+
+/// A file without a name that holds the input of a command.
+final class TemporaryInput {
+  let descriptor: Int32
+
+  init(_ bytes: [UInt8]) throws(SystemError) {
+    let folder = FileManager.default.temporaryDirectory.path
+    let path = "\(folder)/livelist.\(UInt64.random(in: 0 ... .max))"
+    descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw SystemError(errno, "cannot create a file in \(folder): ") }
+    unlink(path)
+    let code = bytes.withUnsafeBytes { $0.writeAll(to: descriptor) }
+    guard code == 0 else { throw SystemError(code, "cannot write a file in \(folder): ") }
+    lseek(descriptor, 0, SEEK_SET)
+  }
+
+  deinit { close(descriptor) }
 }

@@ -48,6 +48,36 @@ struct JSONReloadTests {
     if random.next() % 40 == 0 { items.shuffle(using: &random) }
   }
 
+  @Test func `random versions of a list in a document cause exact changes`() async throws {
+    let seed = TestRun.seed ?? .random(in: 0 ... .max)
+    var random = SeededGenerator(seed: seed)
+    var items = (0..<100).map { Item(id: $0, text: "\($0)") }
+    var (before, after) = (0, 0)
+    func save(_ items: [Item]) throws {
+      // What is around the list changes, too.
+      if random.next() % 4 == 0 { before = Int.random(in: 0..<2_000, using: &random) }
+      if random.next() % 4 == 0 { after = Int.random(in: 0..<2_000, using: &random) }
+      let list = String(decoding: try JSONEncoder().encode(items), as: UTF8.self)
+      try directory.write(
+        #"{"kind": "[{", "n": [\#(before)], "data": {"a/b": \#(list) , "x": {"y": \#(after)}}}"#,
+        to: "a.json")
+    }
+    try save(items)
+    let log = try await SourceLog.afterLoading(
+      JSONFileDataSource<Item>(path: directory("a.json"), at: "/data/a~1b"))
+    for version in 0..<(TestRun.isLong ? 400 : 100) {
+      let old = items
+      while items == old { edit(&items, version, repeatsIDs: false, using: &random) }
+      // Sometimes, all items go.
+      if version % 20 == 19 { items = [] }
+      if items == old { continue }
+      try save(items)
+      let change = try await log.nextChange()
+      try #require(Array(change.before) == old, "seed \(seed)")
+      try #require(Array(change.after) == items, "seed \(seed)")
+    }
+  }
+
   @Test(.reaches(.changes), arguments: [false, true])
   func `random versions cause exact changes`(repeatsIDs: Bool) async throws {
     let seed = TestRun.seed ?? .random(in: 0 ... .max)

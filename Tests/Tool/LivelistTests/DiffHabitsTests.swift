@@ -33,6 +33,26 @@ import Testing
     #expect(try Livelist.run("diff", "--stat", "-kid", old, old).output == "")
   }
 
+  @Test func `a summary tells in words what differs`() throws {
+    let place = try Workplace()
+    let old = try place.json(
+      "old.json", #"[{"id":1,"n":1,"m":1},{"id":2,"n":1},{"id":3},{"id":4},{"id":5}]"#)
+    let added = (10..<20).map { "{\"id\":\($0)}" }.joined(separator: ",")
+    let new = try place.json(
+      "new.json", #"[{"id":5},{"id":1,"n":2},{"id":2,"n":2},{"id":4},"# + added + "]")
+    #expect(
+      try Livelist.run("diff", "--summary", "-kid", old, new).output == """
+        10 elements were inserted: 10, 11, 12, 13, 14, 15, 16, 17 and 2 others
+        1 element was deleted: 3
+        2 elements were updated: 1, 2
+          n of 1, 2
+          m of 1
+        1 element was moved: 5
+
+        """)
+    #expect(try Livelist.run("diff", "--summary", "-kid", old, old).output == "")
+  }
+
   @Test func `a member that could be the key is named`() throws {
     let hint = "livelist: every element has a member \"id\"; with --key id, "
     #expect(try Livelist.run("diff", old, new).errors.hasPrefix(hint))

@@ -88,6 +88,14 @@ extension JSONElement {
     return member?.name.map { JSONText.decoded(storage.bytes[$0]) }
   }
 
+  /// A Boolean value that indicates whether a part of the element identifies it, or something that was left out.
+  package var hasKey: Bool { storage.identity != nil || storage.key != storage.bytes.indices }
+
+  /// The identity, if no member is the key, but a part of a member, several members, or something that was left out.
+  package var separateIdentity: [UInt8]? {
+    hasKey && keyName == nil ? Array(differenceIdentifier.utf8) : nil
+  }
+
   /// Returns an object with some of the members, in the order of the names.
   ///
   /// The member that identifies the element is kept: in front, unless it is among the names. An element
@@ -127,7 +135,8 @@ extension JSONElement {
       if member.isKey { keyRange = start..<bytes.count }
     }
     bytes.append(UInt8(ascii: "}"))
-    return JSONElement(canonical: bytes, key: keyRange)
+    return JSONElement(
+      canonical: bytes, key: keyRange, identity: keyRange == nil ? separateIdentity : nil)
   }
 
   /// Returns the values of an array.
@@ -185,7 +194,10 @@ extension JSONElement {
   /// - Parameters:
   ///   - members: The names and values, in order.
   ///   - key: The name of the member that identifies the element, or `nil`.
-  package init(members: [(name: String, value: JSONElement)], keyName key: String?) {
+  ///   - identity: The identity if it is no member.
+  package init(
+    members: [(name: String, value: JSONElement)], keyName key: String?, identity: [UInt8]? = nil
+  ) {
     var (bytes, keyRange) = ([UInt8(ascii: "{")], Range<Int>?.none)
     for (name, value) in members {
       if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
@@ -196,7 +208,7 @@ extension JSONElement {
       if let key, key.utf8.elementsEqual(name.utf8) { keyRange = start..<bytes.count }
     }
     bytes.append(UInt8(ascii: "}"))
-    self.init(canonical: bytes, key: keyRange)
+    self.init(canonical: bytes, key: keyRange, identity: keyRange == nil ? identity : nil)
   }
 
   /// Creates an array from values.
@@ -286,7 +298,7 @@ extension JSONElement.Kind {
 extension JSONElement: ChangeDescribable {
   /// The key as JSON, or `nil` if the element has no key.
   public var changeLabel: String? {
-    storage.key == storage.bytes.indices ? nil : differenceIdentifier.description
+    hasKey ? differenceIdentifier.description : nil
   }
 
   /// The canonical text without the key's member, or an empty text if there is no other member.

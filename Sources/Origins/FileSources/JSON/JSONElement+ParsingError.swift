@@ -19,6 +19,8 @@ extension JSONElement {
       case missingKey
       /// The key of an element is an object or an array.
       case invalidKey
+      /// There is no value at a JSON pointer.
+      case notFound
       /// An element cannot be decoded to its type.
       case undecodable
     }
@@ -82,6 +84,22 @@ extension JSONElement.ParsingError {
       code: .missingKey,
       reason: "the element is \(kind.described) and has no member \"\(key)\", which is the key; "
         + "use an object")
+  }
+}
+
+extension JSONElement.ParsingError {
+  /// Returns the error of a part of a text with its position in the whole text, or without one if it is no part.
+  func moved(to offset: Int?, in text: [UInt8]) -> JSONElement.ParsingError {
+    var error = self
+    guard let position, let offset else {
+      error.position = nil
+      return error
+    }
+    let start = Position(of: offset, in: text[JSONText.bodyStart(of: text[...])...])
+    error.position = Position(
+      line: start.line + position.line - 1,
+      column: position.column + (position.line == 1 ? start.column - 1 : 0))
+    return error
   }
 }
 

@@ -27,12 +27,15 @@ public struct JSONElement: Sendable {
   final class Storage: Sendable {
     /// The canonical text.
     let bytes: [UInt8]
-    /// The range of the key's value, or the range of the whole text if there is no key.
+    /// The range of the key's value, or the range of the whole text if there is no key, or if it is no part of the text.
     let key: Range<Int>
+    /// The identity, if it is no part of the text: the values of several fields, or one that was left out.
+    let identity: [UInt8]?
 
-    init(bytes: [UInt8], key: Range<Int>?) {
+    init(bytes: [UInt8], key: Range<Int>?, identity: [UInt8]?) {
       self.bytes = bytes
       self.key = key ?? 0..<bytes.count
+      self.identity = identity
     }
   }
 
@@ -43,8 +46,9 @@ public struct JSONElement: Sendable {
   /// - Parameters:
   ///   - bytes: The canonical text.
   ///   - key: The range of the key's value, or `nil` if the whole element is the key.
-  init(canonical bytes: [UInt8], key: Range<Int>? = nil) {
-    storage = Storage(bytes: bytes, key: key)
+  ///   - identity: The identity, if it is no part of the text.
+  init(canonical bytes: [UInt8], key: Range<Int>? = nil, identity: [UInt8]? = nil) {
+    storage = Storage(bytes: bytes, key: key, identity: identity)
   }
 
   /// The value `null`, without a key.
@@ -59,8 +63,9 @@ extension JSONElement {
   ///
   /// - Parameters:
   ///   - text: The value. White space around it is ignored.
-  ///   - key: The name of the member that identifies the element. If it is `nil`, the whole value
-  ///     identifies the element.
+  ///   - key: The name of the member that identifies the element. If no member has the name, it is a path such as
+  ///     `metadata.uid`, or several names or paths, separated by commas, which identify the element together. A name with
+  ///     such a character is quoted: `"a.b".c`. If the key is `nil`, the whole value identifies the element.
   /// - Throws: An error with the position and the reason if the text is not valid or the key is
   ///   missing.
   public init(parsing text: String, key: String? = nil) throws(JSONElement.ParsingError) {
@@ -123,6 +128,13 @@ extension JSONElement {
     let bytes = scanner.takeOutput()
     guard let match else { return JSONElement(canonical: bytes) }
     guard let value = match.value else {
+      if let fields = KeyFields(JSONText.decoded(match.name[...])) {
+        do throws(JSONElement.ParsingError) {
+          return try fields.identified(bytes)
+        } catch {
+          throw JSONScanner.ScanError(code: error.code, offset: start, reason: error.reason)
+        }
+      }
       let element = JSONElement(canonical: bytes)
       let key = JSONText.decoded(match.name[...])
       let error: JSONElement.ParsingError =
@@ -188,15 +200,21 @@ extension JSONElement: Differentiable {
     public var description: String { String(decoding: utf8, as: UTF8.self) }
 
     /// The bytes of the value, as JSON.
-    package var utf8: ArraySlice<UInt8> { storage.bytes[storage.key] }
+    package var utf8: ArraySlice<UInt8> { storage.identity?[...] ?? storage.bytes[storage.key] }
 
     /// Returns whether two values are equal. The order of members does not matter.
     public static func == (left: Identifier, right: Identifier) -> Bool {
-      left.storage.isEqual(to: right.storage, in: left.storage.key, right.storage.key)
+      if left.storage.identity == nil, right.storage.identity == nil {
+        return left.storage.isEqual(to: right.storage, in: left.storage.key, right.storage.key)
+      }
+      return left.utf8 == right.utf8
     }
 
     /// Hashes the value. Members are hashed in the order of their names.
-    public func hash(into hasher: inout Hasher) { storage.hash(storage.key, into: &hasher) }
+    public func hash(into hasher: inout Hasher) {
+      guard let identity = storage.identity else { return storage.hash(storage.key, into: &hasher) }
+      ByteComparison.hash(identity, identity.indices, into: &hasher)
+    }
   }
 
   /// The value of the key, or the whole element if it has no key.

@@ -54,9 +54,9 @@ public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataS
   }
 
   init(
-    path: ByteString, key: String?, allowsSingleValue: Bool = false,
-    decoding: ElementDecoding<Element>, system: WatchSystem = .live,
-    timing: FileTiming = FileTiming(), group: ReadGroup? = nil
+    path: ByteString, key: String?, allowsSingleValue: Bool = false, at pointer: JSONPointer? = nil,
+    spreadingMembers: Bool = false, decoding: ElementDecoding<Element>,
+    system: WatchSystem = .live, timing: FileTiming = FileTiming(), group: ReadGroup? = nil
   ) {
     let path = path.absolutePath
     self.path = path.description
@@ -64,7 +64,7 @@ public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataS
       path: path, system: system, timing: timing,
       format: JSONFileFormat(
         path: path, files: system.files, key: key, allowsSingleValue: allowsSingleValue,
-        decoding: decoding),
+        decoding: decoding, pointer: pointer, spreadsMembers: spreadingMembers),
       group: group
     ).dataSource(of: JSONFileDataSource.self)
   }
@@ -82,11 +82,15 @@ extension JSONFileDataSource where Element: Decodable {
   ///     may be missing.
   ///   - configure: A closure that configures a decoder. Several decoders work at the same time,
   ///     and the closure is called for each.
+  ///   - pointer: The place of the array in the document, as a JSON pointer (RFC 6901), such as `/items`. The members of an
+  ///     object at this place are elements `{"key": …, "value": …}`. By default, the document is the array.
   public convenience init(
-    path: String, configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
+    path: String, at pointer: String = "",
+    configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
   ) {
     self.init(
-      path: ByteString(path), key: nil, decoding: ElementDecoding(configuring: configure))
+      path: ByteString(path), key: nil, at: .checked(pointer),
+      decoding: ElementDecoding(configuring: configure))
   }
 
   /// Returns a live list of the elements of all files whose paths match a pattern, in the order of the paths.
@@ -120,43 +124,90 @@ extension JSONFileDataSource where Element == JSONElement {
   ///     may be missing.
   ///   - key: The name of the member that identifies an element. Without a key, the whole value
   ///     identifies it.
-  public convenience init(path: String, key: String? = nil) {
-    self.init(path: ByteString(path), key: key, decoding: ElementDecoding())
+  ///   - pointer: The place of the array in the document, as a JSON pointer (RFC 6901), such as `/items`. The members of an
+  ///     object at this place are elements `{"key": …, "value": …}`. By default, the document is the array.
+  public convenience init(path: String, at pointer: String = "", key: String? = nil) {
+    self.init(
+      path: ByteString(path), key: key, at: .checked(pointer), decoding: ElementDecoding())
   }
 
   /// Creates a source of the elements of an array. A file of a group may contain one value instead. The path need not be
   /// UTF-8.
-  package convenience init(path: ByteString, key: String?, group: ReadGroup? = nil) {
+  package convenience init(
+    path: ByteString, key: String?, at pointer: JSONPointer? = nil, spreadingMembers: Bool = false,
+    group: ReadGroup? = nil
+  ) {
     self.init(
-      path: path, key: key, allowsSingleValue: group != nil, decoding: ElementDecoding(),
-      group: group)
+      path: path, key: key, allowsSingleValue: group != nil && pointer == nil, at: pointer,
+      spreadingMembers: spreadingMembers, decoding: ElementDecoding(), group: group)
   }
 }
 
-/// A file that contains one JSON array.
+/// A file that contains one JSON array, or a document with an array in it.
 private struct JSONFileFormat<Element: Differentiable & Sendable>: FileFormat {
   let path: ByteString
   let files: FileAccess
   let key: String?
   let allowsSingleValue: Bool
   let decoding: ElementDecoding<Element>
+  /// The place of the array, or `nil` if the file is one.
+  let pointer: JSONPointer?
+  let spreadsMembers: Bool
   /// The last version that was loaded. Its elements are only in the collection.
   var document: JSONDocument?
+  /// The text of the file, and the range of the array in it, if there is a pointer.
+  var whole: (text: [UInt8], array: Range<Int>?)?
 
   mutating func read(
     _: FileChange?, after collection: LiveCollection<Element>?, waited _: Duration
   ) throws(ReadFailure) -> (SourceWriter<Element>.Contents, isComplete: Bool)? {
-    let difference: FileDifference
-    if collection == nil { document = nil }
+    var difference: FileDifference
+    if collection == nil { (document, whole) = (nil, nil) }
     do throws(FileError) {
-      difference = try FileDifference.read(path, comparingWith: document?.bytes, in: files)
+      difference = try FileDifference.read(
+        path, comparingWith: pointer == nil ? document?.bytes : whole?.text, in: files)
     } catch {
       throw ReadFailure(error)
     }
     do throws(JSONElement.ParsingError) {
-      return (try load(difference, after: collection), isComplete: true)
+      guard let pointer else { return (try load(difference, after: collection), isComplete: true) }
+      return (try load(difference, at: pointer, after: collection), isComplete: true)
     } catch {
       throw ReadFailure(error, path: path)
+    }
+  }
+
+  /// Loads the array at a place in the document. A change in the array alone is read without the rest of the document.
+  private mutating func load(
+    _ difference: FileDifference, at pointer: JSONPointer,
+    after collection: LiveCollection<Element>?
+  ) throws(JSONElement.ParsingError) -> SourceWriter<Element>.Contents {
+    let old = whole?.text ?? []
+    let text: [UInt8]
+    switch difference {
+    case .same: return .same
+    case .whole(let bytes): text = bytes
+    case .between(let prefix, let suffix, let middle):
+      text = Array([old[..<prefix], middle[...], old[(old.count - suffix)...]].joined())
+      if let array = whole?.array, prefix > array.lowerBound, old.count - suffix < array.upperBound
+      {
+        let part = FileDifference.between(
+          prefix: prefix - array.lowerBound, suffix: suffix - (old.count - array.upperBound), middle
+        )
+        // The error of a change that is not valid has the place in the whole document.
+        if let contents = try? load(part, after: collection) {
+          whole = (text, array.lowerBound..<(array.upperBound + text.count - old.count))
+          return contents
+        }
+      }
+    }
+    let list = try pointer.list(in: text, spreadsMembers: spreadsMembers)
+    do throws(JSONElement.ParsingError) {
+      let contents = try load(.whole(list.text), after: collection)
+      whole = (text, list.range)
+      return contents
+    } catch {
+      throw error.moved(to: list.range?.lowerBound, in: text)
     }
   }
 

@@ -249,31 +249,56 @@ package enum JSONText {
   }
 }
 
-/// The ranges of an array's values, or of an object's names and values, in canonical text.
+/// The ranges of an array's values, or of an object's names and values, in valid text.
 package struct JSONMemberRanges: Sequence, IteratorProtocol {
   private let bytes: [UInt8]
   private let isObject: Bool
-  private var position = 1
+  private var position: Int
+  /// The offset of the closing bracket.
+  private let end: Int
 
   package init(_ element: JSONElement) {
     self.init(element.storage.bytes)
   }
 
-  init(_ bytes: [UInt8]) {
-    isObject = bytes.first == UInt8(ascii: "{")
-    self.bytes = isObject || bytes.first == UInt8(ascii: "[") ? bytes : []
+  init(_ bytes: [UInt8]) { self.init(bytes, in: bytes.indices) }
+
+  /// - Parameters:
+  ///   - bytes: A text.
+  ///   - span: The range of a value in it. A value that is no array and no object has no parts.
+  package init(_ bytes: [UInt8], in span: Range<Int>) {
+    let first = span.isEmpty ? nil : bytes[span.lowerBound]
+    isObject = first == UInt8(ascii: "{")
+    self.bytes = bytes
+    position = span.lowerBound + 1
+    end = isObject || first == UInt8(ascii: "[") ? span.upperBound - 1 : 0
   }
 
   package mutating func next() -> (name: Range<Int>?, value: Range<Int>)? {
-    guard position < bytes.count - 1 else { return nil }
+    skip(UInt8(ascii: ","))
+    guard position < end else { return nil }
     var name: Range<Int>?
     if isObject {
       let end = JSONText.endOfString(in: bytes, at: position)
       name = position..<end
-      position = end + 1
+      position = end
+      skip(UInt8(ascii: ":"))
     }
-    let end = JSONText.endOfValue(in: bytes, at: position)
-    defer { position = end + 1 }
-    return (name, position..<end)
+    let start = position
+    position = JSONText.endOfValue(in: bytes, at: start)
+    var valueEnd = position
+    while valueEnd > start, Self.isSpace(bytes[valueEnd - 1]) { valueEnd -= 1 }
+    return (name, start..<valueEnd)
+  }
+
+  /// Skips white space and a separator.
+  private mutating func skip(_ separator: UInt8) {
+    while position < end, bytes[position] == separator || Self.isSpace(bytes[position]) {
+      position += 1
+    }
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
   }
 }

@@ -14,6 +14,7 @@ enum CommandName: String, CaseIterable {
   case diff
   case apply
   case merge
+  case mergeDriver = "merge-driver"
   case serve
   case explain
   case triggers
@@ -27,6 +28,7 @@ enum CommandName: String, CaseIterable {
     case .diff: try Diff(words)
     case .apply: try Apply(words)
     case .merge: try Merge(words)
+    case .mergeDriver: try MergeDriver(words)
     case .serve: try Serve(words)
     case .explain: try Explain(words)
     case .triggers: try Triggers(words)
@@ -89,6 +91,16 @@ enum CommandName: String, CaseIterable {
           ancestor. Prints the elements as a JSON array, one element a line. Edits of one side only \
           are kept. Different edits of the same element are a conflict: the preferred side wins, \
           and a line on standard error reports the conflict.
+          """)
+    case .mergeDriver:
+      Description(
+        operands: "BASE MINE THEIRS [PATH]", summary: "merge a list of a git repository",
+        help: """
+          Merges a JSON file for git, as git's merge driver: writes the result to MINE. Elements, and the members \
+          of each element, are merged as with merge --by-field. What did not change keeps its bytes, and \
+          the rest the layout of the file. Exits with 1 if there are conflicts, which are marked in the file. A \
+          file that is no such list is merged line by line with git merge-file. With --install, prints the two lines \
+          that set git up.
           """)
     case .serve:
       Description(

@@ -34,6 +34,25 @@ struct HelpPart: Sendable {
         """
       ),
       (
+        "PATH#/POINTER",
+        """
+        an array in a JSON document, such as pods.json#/items; an object there is a list of its members, each \
+        {"key": …, "value": …}; write %23 for a # in the path
+        """
+      ),
+      (
+        "every:TIME:COMMAND",
+        """
+        the output of a command of the shell, which runs again after TIME, such as 5s: a JSON array, one element a \
+        line, or with #/POINTER at the end a document; a run that takes longer than --timeout, or ten times TIME, is \
+        ended
+        """
+      ),
+      (
+        "cmd:COMMAND",
+        "the output of a command that runs once, and again for the line reload of watch, or Ctrl-R in a view"
+      ),
+      (
         "sqlite:PATH#TABLE", "a table of a database; without a table, the error lists the tables"
       ),
       (
@@ -105,6 +124,7 @@ extension CommandName {
           ),
           ("accept", "prints the change that the guard has refused"),
           ("reject", "forgets it until the source changes again"),
+          ("reload", "runs the commands of sources again"),
           ("quit", "exits after all pending output is printed; a second quit exits at once"),
         ])
     case .serve:
@@ -125,7 +145,7 @@ extension CommandName {
           SQL: item, shop.item or '"Item"'. Only install and sql take --wake-readers and --reader. Only \
           install and uninstall take --lock-timeout and --attempts.
           """)
-    case .view, .diff, .apply, .merge, .explain, .completions: nil
+    case .view, .diff, .apply, .merge, .mergeDriver, .explain, .completions: nil
     }
   }
 }

@@ -27,11 +27,13 @@ struct Options: Sendable {
   var hasExitCode = false
   var isQuiet = false
   var printsCounts = false
+  var printsSummary = false
   var preference = MergeConflict<JSONElement>.Preference.theirs
   /// A Boolean value that indicates whether edits of different members of one element are both kept.
   var mergesMembers = false
   /// The members that identify the items of arrays in elements, by the paths of the arrays.
   var nestedKeys: [String: String] = [:]
+  var printsInstallation = false
   /// A Boolean value that indicates whether a conflict is an error.
   var isStrict = false
   /// The path of the socket of a server.
@@ -57,6 +59,8 @@ struct SourceOptions: Equatable, Sendable {
   /// The field that identifies elements, in every source.
   var key: String?
   var hasStrictLines = false
+  /// A Boolean value that indicates whether the members of an object that is a list are those of its values.
+  var spreadsMembers = false
   /// The longest time that a query may take, or `nil` if there is no limit.
   var timeout: Duration?
   /// The headers of requests to web services.
@@ -81,11 +85,13 @@ extension Option {
   static let all: [Option] = [
     Option(
       name: "--key", shortName: "-k", value: "FIELD",
-      commands: [.watch, .view, .diff, .merge, .serve, .explain], repeats: [.serve],
+      commands: [.watch, .view, .diff, .merge, .mergeDriver, .serve, .explain], repeats: [.serve],
       synopsis: [.serve: "[--key [NAME:]FIELD] …"],
       summary: "the field that identifies elements",
       help: """
-        The member or column that identifies elements, in every source. The default is the primary \
+        The member or column that identifies elements, in every source: a name, a path such as metadata.uid, or \
+        several, such as namespace,name. A name with a dot or a comma is quoted, '"a.b".c', unless it is the whole \
+        key. The default is the primary \
         key of a table, the first column of a query, the whole element of a file, and the key \
         that the server names for a list that is served. serve accepts --key NAME:FIELD for one of \
         its lists, beside or instead of --key FIELD for the others.
@@ -269,6 +275,14 @@ extension Option {
       help: "Prints only the numbers of changes."
     ) { options, _ in options.printsCounts = true },
     Option(
+      name: "--summary", commands: [.diff], conflicts: ["--stat", "--format"],
+      summary: "print the difference in words",
+      help: """
+        Prints the difference in words: how many elements were inserted, deleted, updated and moved, which ones, and \
+        in which fields.
+        """
+    ) { options, _ in options.printsSummary = true },
+    Option(
       name: "--prefer", choices: ["mine", "theirs"], commands: [.merge],
       summary: "the side that wins a conflict",
       help: """
@@ -287,10 +301,11 @@ extension Option {
         """
     ) { options, _ in options.mergesMembers = true },
     Option(
-      name: "--nested-key", value: "PATH=FIELD", example: "items=id", commands: [.merge],
-      repeats: [.merge], summary: "the key of the items of an array in elements",
+      name: "--nested-key", value: "PATH=FIELD", example: "items=id",
+      commands: [.merge, .mergeDriver], repeats: [.merge, .mergeDriver],
+      summary: "the key of the items of an array in elements",
       help: """
-        With --by-field, merges the array at PATH in each element item by item. FIELD identifies an \
+        Merges the array at PATH in each element item by item, as with --by-field. FIELD identifies an \
         item. Without it, an array is one value.
         """
     ) { (options, given) throws(LivelistError) in
@@ -301,6 +316,12 @@ extension Option {
       options.nestedKeys[String(parts[0])] = String(parts[1])
       options.mergesMembers = true
     },
+    Option(
+      name: "--install", commands: [.mergeDriver], summary: "print what sets git up",
+      help: """
+        Prints the two lines that set git up, for the files that a pattern names instead of BASE, or for '*.json'.
+        """
+    ) { options, _ in options.printsInstallation = true },
     Option(
       name: "--strict", commands: [.merge], summary: "fail if there is a conflict",
       help: "If there is a conflict, prints no elements and exits with status 3."
@@ -365,6 +386,13 @@ extension Option {
         this option, such lines are skipped and counted in the status. merge and apply always fail.
         """
     ) { options, _ in options.sources.hasStrictLines = true },
+    Option(
+      name: "--spread", commands: webReaders, summary: "the members of values beside their keys",
+      help: """
+        If the value at #/POINTER is an object, its elements have the members of its values beside "key", instead of \
+        "key" and "value".
+        """
+    ) { options, _ in options.sources.spreadsMembers = true },
     Option(
       name: "--wait", value: "TIME", isValueOptional: true, example: "30s",
       commands: lists + [.serve, .explain], summary: "wait for what is not there yet",

@@ -1,3 +1,4 @@
+import ChangeDescriptions
 import Diffing
 import FileSources
 import ObservableCollections
@@ -61,6 +62,8 @@ struct Diff: Command {
     }
     if options.printsCounts {
       output.line { $0.append(changeset.summary + "\n") }
+    } else if options.printsSummary {
+      output.line { $0.append(DifferenceSummary(changeset, from: before, to: after).text) }
     } else if options.format == .text {
       output.line {
         EventText.append(changeset, from: before, to: after, style: output.textStyle, to: &$0)
@@ -101,5 +104,59 @@ struct Diff: Command {
       let isUnique = options.selection.hasAllFields && specification.hasUniqueKeys(source)
       warnings.check(snapshot, isUnique: isUnique)
     }
+  }
+}
+
+/// A difference in words: which elements changed, and in which fields.
+private struct DifferenceSummary {
+  /// The largest number of keys in a line.
+  private static let limit = 8
+
+  private let lines: [String]
+
+  var text: String { lines.map { $0.printableLine + "\n" }.joined() }
+
+  init(
+    _ changeset: Changeset, from before: Snapshot<JSONElement>, to after: Snapshot<JSONElement>
+  ) {
+    var fields: [(name: String, elements: [JSONElement])] = []
+    for update in changeset.updates {
+      let (old, new) = (before[update.from], after[update.to])
+      for name in Self.changedFields(old, new) {
+        if let place = fields.firstIndex(where: { $0.name == name }) {
+          fields[place].elements.append(new)
+        } else {
+          fields.append((name, [new]))
+        }
+      }
+    }
+    lines =
+      [
+        Self.line(changeset.insertions.map { after[$0] }, "inserted"),
+        Self.line(changeset.deletions.map { before[$0] }, "deleted"),
+        Self.line(changeset.updates.map { after[$0.to] }, "updated"),
+      ].compactMap(\.self)
+      + fields.map { "  \($0.name) of \(Self.listed($0.elements))" }
+      + [Self.line(changeset.moves.map { after[$0.to] }, "moved")].compactMap(\.self)
+  }
+
+  private static func line(_ elements: [JSONElement], _ verb: String) -> String? {
+    if elements.isEmpty { return nil }
+    let subject = elements.count == 1 ? "1 element was" : "\(elements.count) elements were"
+    return "\(subject) \(verb): \(listed(elements))"
+  }
+
+  private static func listed(_ elements: [JSONElement]) -> String {
+    let keys = elements.prefix(limit)
+      .map { ValueFormatter.shortened($0.differenceIdentifier.description, to: 40) }
+    let rest = elements.count - keys.count
+    return keys.joined(separator: ", ")
+      + (rest == 0 ? "" : rest == 1 ? " and 1 other" : " and \(rest) others")
+  }
+
+  /// Returns the names of the members that differ, in the order of the new element.
+  private static func changedFields(_ old: JSONElement, _ new: JSONElement) -> [String] {
+    let (oldNames, newNames) = ((old.members ?? []).map(\.name), (new.members ?? []).map(\.name))
+    return (newNames + oldNames.filter { !newNames.contains($0) }).filter { old[$0] != new[$0] }
   }
 }

@@ -14,19 +14,29 @@ struct MemberMerge {
   /// The members that identify the items of arrays, by the paths of the arrays.
   let nestedKeys: [String: String]
   let preference: Preference
-  /// The conflicts, each in one line.
-  private(set) var conflicts: [String] = []
+  /// A Boolean value that indicates whether an edit by `theirs` survives a deletion by `mine`.
+  var keepsEdits = true
+  /// The conflicts, each in one line, and the sides that won them.
+  private(set) var conflicts: [(message: String, winner: Preference)] = []
 
   init(nestedKeys: [String: String], preference: Preference) {
     (self.nestedKeys, self.preference) = (nestedKeys, preference)
+  }
+
+  /// Merges whole values. The key of an outermost array is that of the empty path.
+  ///
+  /// - Parameter name: The name of the values in conflicts.
+  mutating func merge(
+    _ base: JSONElement?, _ mine: JSONElement, _ theirs: JSONElement, named name: String
+  ) -> JSONElement {
+    merge(base, mine, theirs, at: Place(element: name)) ?? theirs
   }
 
   /// Merges the versions of one element, of which both sides have one.
   mutating func merge(
     base: JSONElement?, mine: JSONElement, theirs: JSONElement
   ) -> JSONElement {
-    let place = Place(element: mine.differenceIdentifier.description)
-    return merge(base, mine, theirs, at: place) ?? theirs
+    merge(base, mine, theirs, named: mine.differenceIdentifier.description)
   }
 
   /// Where a value is: in which element, and on which path of members.
@@ -64,7 +74,7 @@ struct MemberMerge {
       if let merged = mergeMembers(base, mine, theirs, at: place) { return merged }
       if let merged = mergeItems(base, mine, theirs, at: place) { return merged }
     }
-    return resolve(base, mine, theirs, at: place)
+    return resolve(mine, theirs, at: place)
   }
 
   /// Merges objects, or returns `nil` if the values are not objects, or have two members of one name.
@@ -82,7 +92,8 @@ struct MemberMerge {
         at: place.member(name))
       if let value { merged.append((name, value)) }
     }
-    return JSONElement(members: merged, keyName: mine.keyName)
+    return JSONElement(
+      members: merged, keyName: mine.keyName, identity: mine.separateIdentity)
   }
 
   /// Merges arrays whose items have a key, or returns `nil` if the values are not such arrays.
@@ -104,7 +115,7 @@ struct MemberMerge {
       base: Snapshot(baseItems), mine: Snapshot(mineItems), theirs: Snapshot(theirItems)
     ) { conflict in
       guard conflict.kind != .moved, let item = conflict.mine ?? conflict.theirs else {
-        return .theirs
+        return preference.resolution(of: conflict)
       }
       let merged = nested.merge(
         conflict.base, conflict.mine, conflict.theirs, at: place.item(item.differenceIdentifier))
@@ -116,20 +127,18 @@ struct MemberMerge {
   }
 
   private mutating func resolve(
-    _ base: JSONElement?, _ mine: JSONElement?, _ theirs: JSONElement?, at place: Place
+    _ mine: JSONElement?, _ theirs: JSONElement?, at place: Place
   ) -> JSONElement? {
-    let kind: MergeConflict<JSONElement>.Kind =
-      if mine == nil { .deletedByMine } else if theirs == nil {
-        .deletedByTheirs
-      } else if base == nil { .added } else { .edited }
-    let conflict = MergeConflict(kind: kind, base: base, mine: mine, theirs: theirs)
-    let isMine = if case .mine = preference.resolution(of: conflict) { true } else { false }
+    let isMine = preference == .mine && !(keepsEdits && mine == nil)
     func text(_ value: JSONElement?) -> String {
       value.map { ValueFormatter.shortened($0.description, to: 40) } ?? "deleted"
     }
+    let member = place.path.isEmpty ? "" : ", member \(place.path)"
     conflicts.append(
-      "conflict at \(place.element), member \(place.path): it is \(text(mine)) in mine and "
-        + "\(text(theirs)) in theirs; \(isMine ? "mine" : "theirs") wins")
+      (
+        "conflict at \(place.element)\(member): it is \(text(mine)) in mine and \(text(theirs)) in theirs",
+        isMine ? .mine : .theirs
+      ))
     return isMine ? mine : theirs
   }
 }

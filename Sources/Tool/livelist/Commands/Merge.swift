@@ -45,7 +45,8 @@ struct Merge: Command {
       return .merged(members.merge(base: conflict.base, mine: mine, theirs: theirs))
     }
     let whole = merge.conflicts.filter { if case .merged = $0.resolution { false } else { true } }
-    let conflicts = members.conflicts + whole.map(\.description)
+    let conflicts =
+      members.conflicts.map { "\($0.message); \($0.winner) wins" } + whole.map(\.description)
     for conflict in conflicts { Program.report(conflict) }
     let count = conflicts.count
     if options.isStrict, count > 0 {

@@ -112,6 +112,8 @@ private struct WatchSession {
         case .cancel: try swaps.cancel()
         case .accept: try refusedChange().accept()
         case .reject: try refusedChange().reject()
+        case .reload:
+          if !Reloads.request() { throw .usage("no source runs a command that could be run again") }
         case nil: break
         }
       } catch {
@@ -192,6 +194,7 @@ private enum WatchCommand {
   case cancel
   case accept
   case reject
+  case reload
   case quit
 
   /// Parses a line, whose line break may have been CR LF. Returns `nil` if the line is blank.
@@ -210,13 +213,14 @@ private enum WatchCommand {
     case "cancel" where rest.isEmpty: self = .cancel
     case "accept" where rest.isEmpty: self = .accept
     case "reject" where rest.isEmpty: self = .reject
+    case "reload" where rest.isEmpty: self = .reload
     case "quit" where rest.isEmpty: self = .quit
     default:
       throw .usage(
         "unknown command \"\(SourceSpecification.redacted(command: text))\""
           + NearestWord.advice(
-            for: name, among: ["swap", "cancel", "accept", "reject", "quit"])
-          + "; use swap SOURCE, cancel, accept, reject or quit")
+            for: name, among: ["swap", "cancel", "accept", "reject", "reload", "quit"])
+          + "; use swap SOURCE, cancel, accept, reject, reload or quit")
     }
   }
 }

@@ -28,7 +28,7 @@ final class PipeDataSource: DataSource {
     writer = SourceWriter(of: PipeDataSource.self, location: name)
     writer.setMode(
       "read once",
-      reason: options.followsPipes && format != .json
+      reason: options.followsPipes && (format == nil || format == .jsonLines)
         ? "Each line is shown when it arrives." : nil)
   }
 
@@ -75,6 +75,10 @@ final class PipeDataSource: DataSource {
       try show(bytes[..<end], &lines)
       bytes.removeSubrange(...end)
     }
+    if case .document(let pointer) = format {
+      bytes = try pointer.list(in: bytes, spreadsMembers: options.spreadsMembers).text
+      format = .json
+    }
     if format == .json {
       writer.publish(
         .whole(try JSONElement.elements(ofArray: bytes, key: options.key)),
@@ -101,7 +105,7 @@ final class PipeDataSource: DataSource {
 }
 
 /// A parser of the lines of a pipe, which counts the lines that were skipped.
-private struct PipeLines {
+struct PipeLines {
   let name: String
   let options: SourceOptions
   var count = 0

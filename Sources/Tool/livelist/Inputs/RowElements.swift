@@ -21,7 +21,7 @@ enum RowElements {
     append: (Int, inout [UInt8]) -> Void
   ) throws -> JSONElement {
     // SQLite ignores the case of column names. JSON does not ignore the case of member names.
-    if let key, !columns.contains(where: key.hasSameBytes) {
+    if let key, !columns.contains(where: key.hasSameBytes), KeyFields(key) == nil {
       throw MissingKeyColumn(key: key, columns: columns)
     }
     var text = [UInt8(ascii: "{")]

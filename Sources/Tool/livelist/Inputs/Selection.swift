@@ -146,7 +146,8 @@ struct Selection: Sendable {
       if member.name != name { return member }
       return path.count > 1 ? (name, removing(path.dropFirst(), from: member.value)) : nil
     }
-    return JSONElement(members: kept, keyName: element.keyName)
+    return JSONElement(
+      members: kept, keyName: element.keyName, identity: element.separateIdentity)
   }
 
   /// Returns the columns of elements with the selected members only.

@@ -56,6 +56,9 @@ extension SourceSpecification {
       return RemoteDataSource<JSONElement>(.http(url, headers: options.headers), key: options.key)
     case .pipe(let path, let format):
       return PipeDataSource(path: path, format: format, options)
+    case .command(let command, let interval, let format):
+      return CommandSource(command: command, interval: interval, format: format, options: options)
+        .dataSource()
     case .events: return LinesDataSource(key: options.key)
     case .query(let path, let sql):
       return try SourceSpecification.query(path, sql, key: options.key, options)
@@ -117,7 +120,7 @@ extension SourceSpecification.Kind {
         var columns: [[String]] = []
         for part in parts { columns += await part.kind.columns }
         return columns
-      case .file, .files, .live, .web, .pipe, .events: return []
+      case .file, .files, .live, .web, .pipe, .events, .command: return []
       }
     }
   }
@@ -145,6 +148,10 @@ extension SourceSpecification.Format {
     switch self {
     case .json:
       JSONFileDataSource<JSONElement>(path: path, key: options.key, group: group)
+    case .document(let pointer):
+      JSONFileDataSource<JSONElement>(
+        path: path, key: options.key, at: pointer, spreadingMembers: options.spreadsMembers,
+        group: group)
     case .jsonLines:
       JSONLinesDataSource<JSONElement>(
         path: path, key: options.key, isStrict: options.hasStrictLines,
@@ -161,7 +168,7 @@ extension SourceSpecification {
   func hasUniqueKeys(_ source: any DataSource<JSONElement>) -> Bool {
     switch kind {
     case .several, .files: return false
-    case .file, .pipe, .events, .query, .table, .serverQuery, .live, .web:
+    case .file, .pipe, .events, .query, .table, .serverQuery, .live, .web, .command:
       guard case .loaded = source.status.state else { return false }
       return !source.status.diagnostics.contains { $0.code == "duplicate-identity" }
     }

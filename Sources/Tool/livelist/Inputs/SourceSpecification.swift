@@ -13,6 +13,8 @@ struct SourceSpecification: Sendable, Equatable {
     case json
     /// One JSON value on each line.
     case jsonLines
+    /// An array or object in a JSON document.
+    case document(JSONPointer)
   }
 
   indirect enum Kind: Sendable, Equatable {
@@ -29,6 +31,8 @@ struct SourceSpecification: Sendable, Equatable {
     case web(URL)
     /// A pipe or standard input, read to its end. Without a format, the contents tell the format.
     case pipe(path: ByteString, Format?)
+    /// The output of a command, which runs again after an interval, or only when it is asked to.
+    case command(ByteString, every: Duration?, Format?)
     /// The events on standard input.
     case events
     /// Several sources as one list, in their order.
@@ -46,7 +50,8 @@ struct SourceSpecification: Sendable, Equatable {
 
   /// The beginnings of sources that any command takes, besides the paths of files.
   static let schemes = [
-    "json:", "jsonl:", "sqlite:", "postgres:", "live:unix:", "https://", "http://",
+    "json:", "jsonl:", "every:", "cmd:", "sqlite:", "postgres:", "live:unix:", "https://",
+    "http://",
   ]
   /// The path of standard input.
   static let standardInput: ByteString = "/dev/stdin"
@@ -61,7 +66,7 @@ struct SourceSpecification: Sendable, Equatable {
   ///   - text: The text on the command line.
   ///   - input: The use of standard input that the command allows.
   init(_ text: ByteString, allowing input: Input = .none) throws(LivelistError) {
-    self.text = SourceSpecification.redacted(text.description)
+    self.text = SourceParser(text: text).shown
     guard !text.bytes.contains(0) else {
       throw .usage("the source \"\(self.text)\" contains a NUL character; remove it")
     }
@@ -102,7 +107,7 @@ struct SourceSpecification: Sendable, Equatable {
     case .events: true
     case .pipe(let path, _): path == SourceSpecification.standardInput
     case .several(let parts): parts.contains(where: \.readsInput)
-    case .file, .files, .query, .table, .serverQuery, .live, .web: false
+    case .file, .files, .query, .table, .serverQuery, .live, .web, .command: false
     }
   }
 
@@ -118,7 +123,7 @@ struct SourceSpecification: Sendable, Equatable {
   var hasOwnKey: Bool {
     switch kind {
     case .query, .table, .serverQuery, .live, .web: true
-    case .file, .files, .pipe, .events: false
+    case .file, .files, .pipe, .events, .command: false
     case .several(let parts): parts.allSatisfy(\.hasOwnKey)
     }
   }
@@ -201,11 +206,16 @@ private struct SourceParser {
   let text: ByteString
 
   /// The text without passwords, for messages.
-  private var shown: String { SourceSpecification.redacted(text.description) }
+  var shown: String {
+    guard let (scheme, command) = commandParts else {
+      return SourceSpecification.redacted(text.description)
+    }
+    return scheme.description + SourceSpecification.redacted(command: command)
+  }
 
   static let kindsHint =
     "use the path of a file, or json:PATH for a file with a JSON array, jsonl:PATH for a file with "
-    + "a JSON value on each line, sqlite:PATH#TABLE or sqlite:PATH?SQL for rows, "
+    + "a JSON value on each line, every:TIME:COMMAND for the output of a command, sqlite:PATH#TABLE or sqlite:PATH?SQL for rows, "
     + "postgres:CONNINFO?SQL for rows of a server, live:unix:PATH#NAME for a list that another process serves, "
     + "or https://HOST/PATH for a list that a web service sends"
 
@@ -225,6 +235,7 @@ private struct SourceParser {
   }
 
   func kind() throws(LivelistError) -> SourceSpecification.Kind {
+    if let command = try command() { return command }
     if text == "-" { return .pipe(path: SourceSpecification.standardInput, nil) }
     if PostgresSource.isSource(text) { return try PostgresSource.kind(of: try string(text)) }
     if WebAddress.isSource(text) { return try web() }
@@ -234,7 +245,12 @@ private struct SourceParser {
     {
       throw .usage("\"\(shown)\" is no file and no source; \(SourceParser.kindsHint)")
     }
-    if let rest = rest(after: "json:") { return try file(rest, .json, scheme: "json:") }
+    if let rest = rest(after: "json:") {
+      if let (path, pointer) = try pointer(in: rest) {
+        return try file(path, .document(pointer), scheme: "json:")
+      }
+      return try file(rest, .json, scheme: "json:")
+    }
     if let rest = rest(after: "jsonl:") { return try file(rest, .jsonLines, scheme: "jsonl:") }
     if let rest = rest(after: "sqlite:") { return try database(rest) }
     if let rest = rest(after: "live:") { return try live(rest) }
@@ -245,6 +261,55 @@ private struct SourceParser {
       return .events
     }
     return try guessed()
+  }
+
+  /// The scheme and the command of a source that runs one.
+  private var commandParts: (scheme: ByteString, command: ByteString)? {
+    if let rest = rest(after: "cmd:") { return ("cmd:", rest) }
+    guard let (time, command) = rest(after: "every:")?.split(at: ":") else { return nil }
+    return ("every:" + time + ":", command)
+  }
+
+  /// Parses `cmd:COMMAND` or `every:TIME:COMMAND`, perhaps with a pointer.
+  private func command() throws(LivelistError) -> SourceSpecification.Kind? {
+    guard let (scheme, command) = commandParts else {
+      if text.hasPrefix("every:") {
+        throw .usage("\"\(shown)\" has no command; use every:TIME:COMMAND, such as 'every:5s:ps …'")
+      }
+      return nil
+    }
+    var interval: Duration?
+    if scheme != "cmd:" {
+      let time = scheme.description.dropFirst("every:".count).dropLast()
+      guard let parsed = Duration(text: time), parsed >= .milliseconds(100) else {
+        throw .usage(
+          "the interval of \"\(shown)\" cannot be \"\(time)\"; use a time from 100ms to 24h, such as every:5s:COMMAND"
+        )
+      }
+      interval = parsed
+    }
+    let (words, pointer) = try pointer(in: command) ?? (command, nil)
+    guard !words.description.allSatisfy(\.isWhitespace) else {
+      throw .usage("\"\(shown)\" has no command; use \(scheme)COMMAND")
+    }
+    let plain = ByteString(words.description.replacing("%23", with: "#"))
+    return .command(plain, every: interval, pointer.map { .document($0) })
+  }
+
+  /// Separates a JSON pointer, `#/…`, at the end of a text. A path that contains it is no such text.
+  private func pointer(in text: ByteString) throws(LivelistError) -> (ByteString, JSONPointer)? {
+    guard !exists(text), let string = text.string,
+      let mark = string.ranges(of: "#/").last?.lowerBound,
+      case let tail = string[mark...].dropFirst(),
+      !tail.contains(where: { $0.isWhitespace || "'\"".contains($0) })
+    else { return nil }
+    guard let decoded = tail.removingPercentEncoding, let pointer = JSONPointer(decoded) else {
+      throw .usage(
+        "\"#\(tail)\" is no JSON pointer; write ~0 for ~ and ~1 for / in a name, for example #/a~1b"
+      )
+    }
+    let path = ByteString(String(string[..<mark]))
+    return (exists(path) ? path : ByteString(path.description.replacing("%23", with: "#")), pointer)
   }
 
   private func rest(after scheme: ByteString) -> ByteString? {
@@ -365,6 +430,9 @@ private struct SourceParser {
   /// Guesses the kind of a path: by its ending, or else by its contents.
   private func guessed() throws(LivelistError) -> SourceSpecification.Kind {
     if exists(text) { return try kind(ofFile: text) }
+    if let (path, pointer) = try pointer(in: text), fileKind(byEnding: path) != .database {
+      return try file(path, .document(pointer), scheme: "")
+    }
     for mark: Unicode.Scalar in ["?", "#"] {
       guard let path = text.split(at: mark)?.before, !path.isEmpty else { continue }
       if fileKind(byEnding: path) == .database

@@ -19,22 +19,28 @@ struct KeyWarnings {
   static func reportCandidate(
     in lists: Snapshot<JSONElement>..., where isEdited: (String) -> Bool = { _ in true }
   ) {
+    guard let name = candidate(in: lists, where: isEdited) else { return }
+    Program.report(
+      "every element has a member \"\(name)\"; with --key \(name), an edited element is one update "
+        + "instead of a deletion and an insertion")
+  }
+
+  /// Returns a member that could identify the elements of all lists, if there is one.
+  static func candidate(
+    in lists: [some Collection<JSONElement>], where isEdited: (String) -> Bool = { _ in true }
+  ) -> String? {
     let names = lists.lazy.compactMap(\.first).first?.members?.map(\.name) ?? []
     let likely = ["id", "_id", "key", "uuid", "guid"]
     let candidates =
       likely.flatMap { word in names.filter { $0.lowercased() == word } }
       + names.filter { $0.hasSuffix("Id") || $0.hasSuffix("ID") || $0.hasSuffix("_id") }
-    let name = candidates.first { name in
+    return candidates.first { name in
       isEdited(name)
         && lists.allSatisfy { list in
           var seen: Set<JSONElement> = []
           return list.allSatisfy { $0[name].map { seen.insert($0).inserted } ?? false }
         }
     }
-    guard let name else { return }
-    Program.report(
-      "every element has a member \"\(name)\"; with --key \(name), an edited element is one update "
-        + "instead of a deletion and an insertion")
   }
 
   /// Reports what makes an edit look like a deletion and an insertion: there is no key, or it is spelled in another way.
@@ -44,7 +50,7 @@ struct KeyWarnings {
   ) {
     let (deleted, inserted) = (Array(deleted.prefix(1_000)), Array(inserted.prefix(1_000)))
     guard !hasExplained, let first = deleted.first, !inserted.isEmpty else { return }
-    if first.keyName == nil, first.members != nil {
+    if !first.hasKey, first.members != nil {
       return Self.reportCandidate(in: contents) { name in
         let values = Set(deleted.compactMap { $0[name] })
         hasExplained = !values.isDisjoint(with: inserted.compactMap { $0[name] })

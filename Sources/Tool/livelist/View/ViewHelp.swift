@@ -45,6 +45,7 @@ enum ViewHelp {
     ("Tab  ↑ ↓", "while you type: complete a command, column or file; recall previous lines"),
     (":NUMBER", "select a row by its number"),
     ("Ctrl-L  Ctrl-Z", "redraw the screen; stop the program (continue with fg)"),
+    ("Ctrl-R", "run the commands of sources again"),
     ("q  Ctrl-C", "quit"),
   ]
 

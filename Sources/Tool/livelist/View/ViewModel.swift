@@ -27,7 +27,7 @@ struct ViewModel {
     /// End the view with the marked rows, or the selected one.
     case choose
     /// End the command whose output is shown.
-    case end(CommandRun)
+    case end(ViewRun)
     /// Show the details of a row below or above.
     case step(Int)
     /// Show how the source is kept in step.
@@ -219,6 +219,8 @@ struct ViewModel {
     case .character("p"): return .step(-1)
     case .enter, .escape, .character("q"), .left, .character("h"): mode = .list
     case .control("l"): return .redraw
+    case .control("r"):
+      if !Reloads.request() { showError("no source runs a command that could be run again") }
     case .control("z"): return .stop
     case .control("c"): return .quit
     default: break
@@ -289,6 +291,8 @@ struct ViewModel {
       order = nil
       return .arrange
     case .control("l"): return .redraw
+    case .control("r"):
+      if !Reloads.request() { showError("no source runs a command that could be run again") }
     case .control("z"): return .stop
     case .character("q"), .character("Q"), .control("c"): return .quit
     case .character(let other): message = ("\(other) has no effect; ? shows all keys", false)

@@ -3,7 +3,7 @@ import TerminalViews
 /// The output of a command in place of the list.
 struct ViewOutput: Equatable {
   let task: ViewTask
-  let run: CommandRun
+  let run: ViewRun
   /// The lines for a number of columns, which can be many.
   private var layout: Layout?
 
@@ -13,7 +13,7 @@ struct ViewOutput: Equatable {
     let lines: [TerminalLine]
   }
 
-  init(of run: CommandRun, _ task: ViewTask) {
+  init(of run: ViewRun, _ task: ViewTask) {
     (self.run, self.task) = (run, task)
   }
 

@@ -32,10 +32,8 @@ final class ViewSession {
   private var shownColumns: (columns: ViewColumns, order: ViewOrder?)?
   /// The rows whose members the columns contain.
   private var recorded: (rows: Range<Int>, revision: Int)?
-  /// The processes of the commands that the user runs.
-  private lazy var processes = CommandProcesses()
   /// The commands that run behind the list.
-  private var runs: [(run: CommandRun, task: ViewTask)] = []
+  private var runs: [(run: ViewRun, task: ViewTask)] = []
   /// The latest search.
   private var search: Task<Void, Never>?
 
@@ -304,11 +302,10 @@ final class ViewSession {
     do throws(LivelistError) {
       let variables = try ViewBinding.variables(for: task.elements)
       let input = task.elements.flatMap { $0.utf8 + [UInt8(ascii: "\n")] }
-      let run: CommandRun
+      let run: ViewRun
       do throws(SystemError) {
-        run = try CommandRun(
-          binding.command, input: input, variables, capturing: binding.showsOutput ? .all : .errors,
-          by: processes
+        run = try ViewRun(
+          binding.command, input: input, variables, keepsOutput: binding.showsOutput
         ) { [weak self] run in
           Task { @MainActor in self?.follow(run) }
         }
@@ -324,9 +321,11 @@ final class ViewSession {
   }
 
   /// Shows the output of a command that has changed, or its end.
-  private func follow(_ run: CommandRun) {
+  private func follow(_ run: ViewRun) {
     run.acknowledgeChange()
     list?.setNeedsDisplay()
+    // It has probably changed what the commands of sources print.
+    if !run.isRunning { Reloads.request() }
     guard !run.isRunning, let place = runs.firstIndex(where: { $0.run == run }) else { return }
     let title = runs.remove(at: place).task.binding.title
     if runs.isEmpty { model.end(.running) }

@@ -2,7 +2,7 @@ import Foundation
 import SwappablePrimitives
 
 /// A command of the user that runs, and the end of its output in bounded memory.
-final class CommandRun: Sendable {
+final class ViewRun: Sendable {
   private struct State {
     var output: [UInt8] = []
     /// A Boolean value that indicates whether the start of the output is left out.
@@ -16,8 +16,8 @@ final class CommandRun: Sendable {
 
     mutating func append(_ bytes: ArraySlice<UInt8>) {
       output += bytes
-      guard output.count > 2 * CommandRun.limit else { return }
-      output.removeFirst(output.count - CommandRun.limit)
+      guard output.count > 2 * ViewRun.limit else { return }
+      output.removeFirst(output.count - ViewRun.limit)
       isCut = true
     }
   }
@@ -26,8 +26,7 @@ final class CommandRun: Sendable {
   private static let limit = 256 << 10
 
   private let state = Locked(State())
-  private let process: CommandProcesses.Process
-  private let processes: CommandProcesses
+  private let process: ShellProcess
 
   /// Starts a command.
   ///
@@ -35,32 +34,45 @@ final class CommandRun: Sendable {
   ///   - command: The command for the shell.
   ///   - input: The standard input of the command.
   ///   - variables: The variables in addition to those of the program.
-  ///   - captured: The streams whose output is kept.
+  ///   - keepsOutput: A Boolean value that indicates whether standard output is kept, and not only standard error.
   ///   - onChange: A closure that is called on another thread when output has arrived, and at the end. It is
   ///     called again only after ``acknowledgeChange()``.
   init(
-    _ command: ByteString, input: [UInt8], _ variables: [String: String],
-    capturing captured: CommandProcesses.Captured, by processes: CommandProcesses,
-    onChange: @escaping @Sendable (CommandRun) -> Void
+    _ command: ByteString, input: [UInt8], _ variables: [String: String], keepsOutput: Bool,
+    onChange: @escaping @Sendable (ViewRun) -> Void
   ) throws(SystemError) {
-    guard let ended = WakePipe() else { throw SystemError(errno, "cannot create a pipe: ") }
-    process = try processes.start(command, input: input, variables, capturing: captured)
-    self.processes = processes
+    guard let ended = WakePipe(), let (output, writer) = WakePipe.makeEnds() else {
+      throw SystemError(errno, "cannot make a pipe: ")
+    }
+    // The command waits as usual if it writes faster than it is read.
+    _ = fcntl(writer, F_SETFL, 0)
+    let nothing = open("/dev/null", O_WRONLY | O_CLOEXEC)
+    defer { for descriptor in [writer, nothing] { close(descriptor) } }
+    do throws(SystemError) {
+      // A file instead of a pipe: the command may read it late, in part or not at all.
+      let file = try TemporaryInput(input)
+      process = try ShellProcess(
+        command, input: file.descriptor, output: keepsOutput ? writer : nothing, errors: writer,
+        variables: variables)
+    } catch {
+      close(output)
+      throw error
+    }
     let status = Locked<Int32>(0)
     Thread.detachNewThread { [process] in
-      let end = processes.wait(for: process.identifier)
+      let end = process.waitForExit()
       status.withLock { $0 = end }
       ended.wake()
     }
     Thread.detachNewThread { [self] in
-      defer { if let output = process.output { close(output) } }
-      read(until: ended, onChange)
+      defer { close(output) }
+      read(output, until: ended, onChange)
       change(onChange) { state in
         state.hasEnded = true
-        state.failure = CommandProcesses.failure(status.withLock { $0 })
+        state.failure = ShellProcess.failure(status.withLock { $0 })
       }
       // The processes that the command has left running would fail if nobody read their output.
-      discardRest()
+      ViewRun.discardRest(of: output)
     }
   }
 
@@ -68,7 +80,7 @@ final class CommandRun: Sendable {
   func acknowledgeChange() { state.withLock { $0.isAnnounced = false } }
 
   /// Ends the processes of the command.
-  func end() { processes.end(process.identifier) }
+  func end() { process.signal(SIGTERM) }
 
   var version: Int { state.withLock { $0.version } }
 
@@ -80,10 +92,10 @@ final class CommandRun: Sendable {
   /// The lines of the output, or its last ones, without characters that move the cursor.
   var lines: [String] {
     let (bytes, isCut) = state.withLock { state in
-      (state.output.suffix(CommandRun.limit), state.isCut || state.output.count > CommandRun.limit)
+      (state.output.suffix(ViewRun.limit), state.isCut || state.output.count > ViewRun.limit)
     }
     var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-      .map { line in CommandRun.text(of: line) }
+      .map { line in ViewRun.text(of: line) }
     if lines.last == "" { lines.removeLast() }
     // The first line is a part of one.
     if isCut, !lines.isEmpty { lines[0] = "… the output before is left out" }
@@ -107,9 +119,7 @@ final class CommandRun: Sendable {
   // MARK: Reading
 
   /// Reads the output until the command has ended.
-  private func read(until ended: WakePipe, _ onChange: (CommandRun) -> Void) {
-    let output = process.output ?? -1
-    _ = fcntl(output, F_SETFL, O_NONBLOCK)
+  private func read(_ output: Int32, until ended: WakePipe, _ onChange: (ViewRun) -> Void) {
     var requests = [
       pollfd(fd: output, events: Int16(POLLIN), revents: 0),
       pollfd(fd: ended.readEnd, events: Int16(POLLIN), revents: 0),
@@ -131,7 +141,7 @@ final class CommandRun: Sendable {
     }
   }
 
-  private func change(_ onChange: (CommandRun) -> Void, _ body: (inout State) -> Void) {
+  private func change(_ onChange: (ViewRun) -> Void, _ body: (inout State) -> Void) {
     let isFirst = state.withLock { state in
       body(&state)
       state.version += 1
@@ -141,16 +151,15 @@ final class CommandRun: Sendable {
     if isFirst { onChange(self) }
   }
 
-  private func discardRest() {
-    guard let output = process.output else { return }
+  private static func discardRest(of output: Int32) {
     _ = fcntl(output, F_SETFL, 0)
     var bytes = [UInt8](repeating: 0, count: 65_536)
     while systemRead(output, &bytes, bytes.count) > 0 {}
   }
 }
 
-extension CommandRun: Equatable {
-  static func == (left: CommandRun, right: CommandRun) -> Bool { left === right }
+extension ViewRun: Equatable {
+  static func == (left: ViewRun, right: ViewRun) -> Bool { left === right }
 }
 
 // Inside the type, the name would refer to its own method.
