@@ -57,7 +57,7 @@ final class ExecRunner: Sendable {
 }
 
 /// A file without a name that holds the input of a command.
-private final class TemporaryInput {
+final class TemporaryInput {
   let descriptor: Int32
 
   init(_ bytes: [UInt8]) throws(SystemError) {

@@ -117,6 +117,7 @@ import Testing
     (["diff", "--json", "a.json", "b.json"], "use --format json, which is the default"),
     (["view", "-f", "json", "a.json"], "use --where to select elements, and --format in full"),
     (["view", "--color", "red", "a.json"], "--color cannot be \"red\""),
+    (["view", "--once", "a.json"], "to print the contents once"),
     (["explain", "--select", "a.json"], "this command takes --header, --key"),
     (["merge", "--once", "a.json"], "this command takes --by-field, --header"),
     (["watch"], "there is none"),
@@ -169,12 +170,38 @@ import Testing
     ),
     (["watch", "--where", "stock", "json:a"], "\"stock\" is not a condition"),
     (["watch", "--where", "=5", "json:a"], "needs one field before ="),
-    (["watch", "--where", "a>5 and b=3", "json:a"], "has several comparisons"),
+    (["watch", "--where", "(a>5 or b=3", "json:a"], "a parenthesis is not closed; add )"),
+    (["watch", "--where", "(a>5)) or b=3", "json:a"], "there is no ( for each )"),
+    (["watch", "--where", "(a>5) b=3", "json:a"], "put and or or before \"b=3\""),
+    (
+      ["watch", "--where", "a=1 or b~/(x/", "json:a"], "the regular expression /(x/ is not valid: e"
+    ),
     (["watch", "--where", "a = x || b~y", "json:a"], "has several comparisons"),
     (["watch", "--sort", "", "json:a"], "--sort has an empty field"),
     (["watch", "--fields", "a,,b", "json:a"], "--fields cannot be \"a,,b\""),
     (["watch", "--exec", " ", "json:a"], "--exec has an empty command"),
     (["watch", "--exec-initial", "json:a"], "add --exec COMMAND"),
+    (["view", "--bind", "d", "a.json"], "--bind cannot be \"d\"; use a key and a command"),
+    (
+      ["view", "--bind", "d=", "a.json"], "--bind has no command for the key \"d\"; use --bind 'd=C"
+    ),
+    (["view", "--bind", "d=wait:confirm: ", "a.json"], "--bind has no command for the key \"d\""),
+    (["view", "--bind", "=ls", "a.json"], "--bind cannot be \"\"; use a character, ctrl-LETTER"),
+    (
+      ["view", "--bind", "dd=ls", "a.json"], "--bind cannot be \"dd\"; use a character, ctrl-LETTER"
+    ),
+    (["view", "--bind", "f13=ls", "a.json"], "--bind cannot be \"f13\""),
+    (
+      ["view", "--bind", "Enter=ls", "a.json"], "cannot use the key \"Enter\", which the view needs"
+    ),
+    (["view", "--bind", "esc=ls", "a.json"], "cannot use the key \"esc\""),
+    (["view", "--bind", "down=ls", "a.json"], "cannot use the key \"down\""),
+    (["view", "--bind", "ctrl-c=ls", "a.json"], "cannot use the key \"ctrl-c\""),
+    (["view", "--bind", "q=ls", "a.json"], "cannot use the key \"q\""),
+    (["view", "--bind", " =ls", "a.json"], "cannot use the key \" \""),
+    (["view", "--bind", "d=ls", "--bind=d=rm", "a.json"], "two commands for the key \"d\""),
+    (["view", "--bind", "d=ls", "--format=text", "a.json"], "contradict"),
+    (["watch", "--bind", "d=ls", "a.json"], "unknown option \"--bind\""),
     (["watch", "--changes-only", "--exec-initial", "--exec", "x", "json:a"], "contradict"),
     (["diff", "-", "json:-"], "can be read only once"),
     (["merge", "-", "-", "json:a"], "can be read only once"),

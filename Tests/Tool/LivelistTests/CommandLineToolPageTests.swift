@@ -126,6 +126,101 @@ import Testing
     #expect(merged.contains("\"Write it\""))
   }
 
+  /// Returns the only line of the page that contains a text, without its remark.
+  private static func example(_ part: String) throws -> String {
+    let found = try Guide("CommandLineTool").lines.filter {
+      $0.hasPrefix("livelist ") && $0.contains(part)
+    }
+    #expect(found.count == 1, "\(part)")
+    return try #require(found.first).components(separatedBy: "  #")[0]
+      .trimmingCharacters(in: .whitespaces)
+  }
+
+  /// Starts the shell with an example of the page in a terminal, and waits until the list is drawn.
+  private func view(_ part: String, _ terminal: PseudoTerminal) throws -> Program {
+    let folder = (try Program.find("livelist") as NSString).deletingLastPathComponent
+    let path = ProcessInfo.processInfo.environment["PATH", default: ""]
+    // These programs need not be installed.
+    try FileManager.default.createDirectory(
+      atPath: place("bin"), withIntermediateDirectories: true)
+    for (name, text) in [
+      ("docker", "echo \"docker $*\" | tee -a log"), ("jq", "sed \"s/^/$2: /\""),
+    ] {
+      try place.json("bin/\(name)", "#!/bin/sh\n\(text)\n")
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o755], ofItemAtPath: place("bin/\(name)"))
+    }
+    try place.json("containers.json", #"[{"id":"7f","name":"web"},{"id":"b2","name":"db"}]"#)
+    let program = try Program(
+      "/bin/sh", ["-c", "cd '\(place.path)' && \(Self.example(part))"],
+      environment: ["PATH": "\(place("bin")):\(folder):\(path)"], terminal: terminal)
+    try terminal.wait(until: "the list is drawn") { $0.display.lines[11].contains("1/2") }
+    return program
+  }
+
+  private func expect(_ text: String, _ terminal: PseudoTerminal) throws {
+    try terminal.wait(until: "\"\(text)\" is shown") { $0.display.text.contains(text) }
+  }
+
+  private func file(_ name: String) throws -> String {
+    try String(contentsOfFile: place(name), encoding: .utf8)
+  }
+
+  @Test func `a key removes a container after a question`() throws {
+    let terminal = try PseudoTerminal(rows: 12, columns: 80)
+    let program = try view("confirm:docker", terminal)
+    try terminal.type("jd")
+    try expect("for \"b2\"? y/n", terminal)
+    try terminal.type("y")
+    try expect("done", terminal)
+    #expect(try file("log") == "docker rm -f b2\n")
+    try terminal.type("q")
+    #expect(try program.waitForEnd() == 0)
+  }
+
+  @Test func `a key notes the marked rows`() throws {
+    let terminal = try PseudoTerminal(rows: 12, columns: 80)
+    let program = try view("picked.txt", terminal)
+    try terminal.type("v")
+    try expect("2 marked", terminal)
+    try terminal.type("x")
+    try expect("done", terminal)
+    let line = #".title: {"id":1,"title":"Write","project":"book"}"#
+    #expect(try file("picked.txt").hasPrefix(line + "\n.title: {\"id\":2,"))
+    try terminal.type("q")
+    #expect(try program.waitForEnd() == 0)
+  }
+
+  @Test func `a key shows a log`() throws {
+    let terminal = try PseudoTerminal(rows: 12, columns: 80)
+    let program = try view("wait:docker", terminal)
+    try terminal.type("l")
+    try expect("docker logs 7f", terminal)
+    try expect("done  q: back", terminal)
+    try terminal.type("qq")
+    #expect(try program.waitForEnd() == 0)
+  }
+
+  @Test func `the chosen rows go to the next program`() throws {
+    let terminal = try PseudoTerminal(rows: 12, columns: 80)
+    let program = try view("--choose", terminal)
+    try terminal.type("j\r")
+    try expect(#".title: {"id":2,"title":"Rest","project":"home"}"#, terminal)
+    #expect(try program.waitForEnd() == 0)
+  }
+
+  @Test func `a condition of several comparisons and a natural order select products`() throws {
+    try place.json(
+      "products.json",
+      #"[{"title":"Chair 10","stock":1},{"title":"chair 9","stock":2},{"title":"Desk","stock":3},"#
+        + #"{"title":"red lamp","stock":4},{"title":"sofa","stock":50}]"#)
+    let line = try Self.example("title natural").replacing("livelist ", with: "")
+    let shell = try Livelist(
+      ["-c", "cd '\(place.path)' && '\(Program.find("livelist"))' \(line)"], program: "/bin/sh")
+    #expect(try shell.restOfOutput() == "title     stock\nchair 9       2\nChair 10      1\n")
+    #expect(try shell.waitForExit() == 0)
+  }
+
   @Test func `a list is served to another process`() throws {
     let server = try start("livelist serve")
     #expect(try server.errorLine().contains("serving tasks at"))

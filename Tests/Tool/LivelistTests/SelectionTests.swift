@@ -250,6 +250,32 @@ import Testing
         #"[{"id":4},{"id":2,"p":1},{"id":3,"p":2},{"id":1,"p":5}]}"#))
   }
 
+  @Test func `a natural order sorts numbers in texts by their values, and missing values last`()
+    throws
+  {
+    let file = try place.json(
+      "n.json",
+      #"[{"id":1,"n":"file10","d":1},{"id":2,"n":"File2","d":1},{"id":3,"d":2},{"id":4,"n":"file2","d":3},"#
+        + #"{"id":5,"n":null,"d":9},{"id":6,"n":7}]"#)
+    func sorted(_ order: String) throws -> [Substring] {
+      let result = try Livelist.run("view", "--sort", order, "--fields", "id", file)
+      #expect(result.errors.isEmpty && result.status == 0)
+      return result.output.split(separator: "\n").dropFirst().map { $0.dropFirst() }
+    }
+    #expect(try sorted("n natural, d desc") == ["6", "2", "4", "1", "5", "3"])
+    #expect(try sorted("n natural desc, d desc") == ["1", "4", "2", "6", "5", "3"])
+    #expect(try sorted("n DESC NATURAL") == ["1", "4", "2", "6", "3", "5"])
+    #expect(try sorted("n") == ["3", "5", "6", "2", "1", "4"])
+  }
+
+  @Test func `conditions are joined in the order of their precedence`() throws {
+    let condition = "p = 5 or not (n = a or n ~ /^c/) and p > 5 or o.s = true"
+    #expect(try watch("--where", condition, "--fields", "id") == Self.line(#"[{"id":1},{"id":3}]"#))
+    let result = try Livelist.run(
+      "watch", "--until-eof", "--where", "p = 5 or m? = 1 or x = 2", file)
+    #expect(result.errors.contains("no element has the field \"x\""))
+  }
+
   @Test func `an order in the words of other programs is explained`() throws {
     let place = try Workplace()
     for field in ["-n", "n:desc", "n des", "n dsc", "n DESCENDING", "n ascending", "n reverse"] {

@@ -24,7 +24,8 @@ import Testing
   private static let filters =
     texts + [
       "name~a", "name~al", "name~ALP", "name~", "name!~al", "size=null", "size<0", "size<=1",
-      "size!=2", "name>b", "id>10", "other=5",
+      "size!=2", "name>b", "id>10", "other=5", "a al", "al a", "alp be", "  ", "/^a/", "/^al/",
+      "/p$/ a", "/(/", "not name~a", "name~a and size<0", "name~a or id>10", "name~/^a/",
     ]
 
   private static func element(_ id: Int, _ name: String, _ size: Int?) throws -> JSONElement {

@@ -93,6 +93,70 @@ import Testing
     try quit(program)
   }
 
+  @Test func `a filter is words in any order, a regular expression, or a condition`() throws {
+    let source = try place.json(
+      "list.json",
+      #"""
+      [{"id":1,"name":"red lamp","stock":5},{"id":2,"name":"Lamp, red","stock":20},
+       {"id":3,"name":"lamp","stock":30},{"id":4,"name":"old red chair","stock":40}]
+      """#)
+    let program = try start(["--key", "id", source])
+    var filter = ""
+    for (text, ids) in [
+      ("lamp red", "1 2"), ("RED 20", "2"), ("/^(red|old)/", "1 4"), ("/D$/", "2"),
+      ("lamp /r.d/ ", "1 2"), ("stock < 10 or name ~ chair", "1 4"), ("not name~red", "3"),
+      ("not (stock>=30 or name~/^r/)", "2"), ("red, or", ""), ("/usr", ""),
+    ] {
+      try terminal.type("f\u{15}\(text)\r")
+      filter = text
+      try terminal.wait(until: "\(filter) shows \(ids)") { terminal in
+        terminal.display.lines[1...4].compactMap { line in
+          line.split { " >".contains($0) }.first.map(String.init)
+        }.joined(separator: " ") == ids
+      }
+    }
+    try quit(program)
+  }
+
+  @Test func `a wrong regular expression is explained while it is typed`() throws {
+    let program = try start(["--key", "id", place.json("list.json", rows(0..<30))])
+    try terminal.type("f/row (1/")
+    try expectStatus("the regular expression /row (1/ is not valid: expected ')'")
+    #expect(terminal.display.lines[11] == "filter: /row (1/")
+    try terminal.type("\u{7F})$/")
+    try expectLine(1, ">  1  row 1")
+    try expectLine(2, "")
+    #expect(!terminal.display.text.contains("not valid"))
+    try terminal.type("\u{15}name ~ /[/")
+    try expectStatus("the regular expression /[/ is not valid")
+    try terminal.type("\r")
+    try expectStatus("the regular expression /[/ is not valid")
+    try terminal.type("f\u{15}id < 3 or nmae = 5\r")
+    try expectStatus("there is no column \"nmae\"")
+    try quit(program)
+  }
+
+  @Test func `a list is sorted as people sort it`() throws {
+    let source = try place.json(
+      "list.json",
+      #"[{"id":1,"file":"b10"},{"id":2},{"id":3,"file":"B2"},{"id":4,"file":"a1"}]"#)
+    let program = try start(["--key", "id", source])
+    func expectOrder(_ ids: String) throws {
+      try terminal.wait(until: "the order is \(ids)") { terminal in
+        terminal.display.lines[1...4].compactMap { $0.first { $0.isNumber } }.map(String.init)
+          .joined() == ids
+      }
+    }
+    try terminal.type(":sort file natural\r")
+    try expectOrder("4312")
+    try expectStatus("file ▲  natural")
+    try terminal.type("r")
+    try expectOrder("1342")
+    try terminal.type(":sort file\r")
+    try expectOrder("2341")
+    try quit(program)
+  }
+
   @Test func `a condition that is hardly intended is explained in the view`() throws {
     let source = try place.json("list.json", rows(0..<30))
     let program = try start(["--where", "id > abc", source])
@@ -120,8 +184,8 @@ import Testing
       }
     }
     try terminal.type("frow 9")
-    try terminal.wait(until: "the next row is selected") { terminal in
-      terminal.display.lines.contains("> 90  row 90")
+    try terminal.wait(until: "the selected row stays") { terminal in
+      terminal.display.lines.contains("> 49  row 49")
     }
     try terminal.type("\u{7F}75")
     try expectRows(1)
@@ -187,12 +251,12 @@ import Testing
     let program = try start(["--key", "id", source])
     try terminal.type(":50\r")
     try expectStatus("50/100")
-    try terminal.type(":filter row 9\r")
+    try terminal.type(":filter /row 9/\r")
     try expectStatus("/11")
     try terminal.type(":filter\r")
     try expectStatus("50/100")
     // Its own change hides it, and shows it again.
-    try terminal.type("frow 4\r")
+    try terminal.type("f/row 4/\r")
     try expectStatus("11/11")
     try place.json("list.json", rows(0..<49, #",{"id":49,"name":"other"}"#))
     try expectStatus("/10")

@@ -306,6 +306,25 @@ import Testing
     try quit(program)
   }
 
+  @Test func `a cell that has changed is bold as long as its row is marked`() throws {
+    func save(_ name: String, _ age: Int) throws -> String {
+      try place.json(
+        "list.json", #"[{"id":1,"age":1,"name":"same"},{"id":2,"age":\#(age),"name":"\#(name)"}]"#)
+    }
+    let program = try start(["--key", "id", "--ignore", "age", save("old", 1)], until: "same")
+    _ = try save("new", 2)
+    func boldText(_ terminal: PseudoTerminal) -> String {
+      terminal.display.cells[1...].joined().filter(\.style.isBold).map(\.text).joined()
+    }
+    try terminal.wait(until: "the new name is bold") {
+      $0.display.text.contains("~ 2  new") && boldText($0).filter { $0 != " " } == "new"
+    }
+    try terminal.wait(until: "the mark has gone") {
+      $0.display.text.contains("   2  new") && boldText($0).isEmpty
+    }
+    try quit(program)
+  }
+
   @Test func `the list is printed once without a terminal`() throws {
     let source = try place.json("list.json", #"[{"id":1,"name":"a\u001b"},{"id":20,"name":"漢"}]"#)
     let result = try Livelist.run("view", "--key", "id", source)

@@ -78,6 +78,13 @@ extension LiveCollection where Element.DifferenceIdentifier: Sendable {
       }
     }
 
+    /// The number of selected identities, also of those that are not in the list.
+    package var identityCount: Int {
+      // An idle list carries out the requests when it is read.
+      _ = selected.snapshot
+      return requests.identityCount
+    }
+
     /// Returns a property that says whether an element with an identity is in the list, and selected.
     ///
     /// - Complexity: O(log n) for a change.

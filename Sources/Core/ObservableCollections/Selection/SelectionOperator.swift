@@ -22,6 +22,7 @@ where Element.DifferenceIdentifier: Sendable {
   @usableFromInline let count = Property(0)
   /// The requests that were not carried out, and the number of those before.
   private let waiting = Locked((start: 0, requests: [Request]()))
+  private let identities = Locked(0)
 
   @usableFromInline
   init() {}
@@ -50,6 +51,12 @@ where Element.DifferenceIdentifier: Sendable {
       waiting.start = end
       return taken
     }
+  }
+
+  /// The number of selected identities.
+  @usableFromInline var identityCount: Int {
+    get { identities.withLock { $0 } }
+    set { identities.withLock { $0 = newValue } }
   }
 
   /// The number of requests that are kept. For tests.
@@ -88,6 +95,7 @@ where Element.DifferenceIdentifier: Sendable {
   mutating func start(_ output: CollectionDraft<Output>) {
     rows.replaceAll(with: input.snapshot.map { RowsByKey.matchable($0.differenceIdentifier) })
     carryOut()
+    requests.identityCount = selected.count
     changed = []
     output.append(contentsOf: input.snapshot.map { mark($0) })
   }
@@ -99,6 +107,7 @@ where Element.DifferenceIdentifier: Sendable {
       output.apply(valid: change.changeset) { mark(change.after[$0]) }
     }
     carryOut()
+    requests.identityCount = selected.count
     for identity in changed {
       for offset in rows.offsets(of: identity) { output[offset] = mark(input.snapshot[offset]) }
     }

@@ -64,7 +64,8 @@ enum CommandName: String, CaseIterable {
           the list changes. Press Enter for all fields of a row, f to filter, F to follow the end, \
           and ? for all keys. Without a terminal, or with --format, the list is printed once; a \
           column is at most 200 characters wide, and longer texts displace the rest of their lines. \
-          With --group-by, the list has a section for each value of the field.
+          With --group-by, the list has a section for each value of the field. Space marks rows, --bind \
+          gives a key a command for them, and --choose prints them.
           """)
     case .diff:
       Description(

@@ -101,7 +101,8 @@ struct HelpPart: Sendable {
   /// The exit statuses.
   static let exitStatus = """
     0 on success; 1 if a source cannot be loaded at the start, events cannot be \
-    applied, or a server refuses the triggers; 2 if the command line is not valid; 3 if merge --strict found a conflict. If \
+    applied, or a server refuses the triggers; 2 if the command line is not valid; 3 if merge --strict found a conflict; 130 if \
+    the user has left view --choose without a choice. If \
     the last status of a source is failed or missing, its last contents are used, and the exit status is 1. A field that is \
     probably misspelled is an error with status 1, or 2 with diff. With \
     --exit-code or --quiet, diff exits with 1 if something differs and with 2 for trouble.

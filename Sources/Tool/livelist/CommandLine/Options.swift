@@ -20,6 +20,10 @@ struct Options: Sendable {
   /// The command to run for each change.
   var execution: ByteString?
   var executesInitial = false
+  /// A Boolean value that indicates whether a view ends with chosen elements, which are printed.
+  var choosesElements = false
+  /// The keys of a view that run commands.
+  var bindings: [ViewBinding] = []
   /// A Boolean value that indicates whether the exit status tells if the sources differ.
   var hasExitCode = false
   var isQuiet = false
@@ -113,20 +117,23 @@ extension Option {
       help: """
         Only elements that meet a condition, FIELD OP VALUE, for example 'stock < 10'. OP is =, \
         !=, <, <=, >, >=, ~ (contains, without regard to case) or !~. VALUE is a JSON scalar or \
-        a text. FIELD may be a path, such as request.status. A FIELD that is no column of a query, or \
+        a text, or after ~ a regular expression, /…/. Several are joined by and, or, not and parentheses: \
+        'stock < 10 and not (name ~ lamp or name ~ /^desk/)'. FIELD may be a path, such as request.status. A FIELD that is no column of a query, or \
         that no element has although one has a field with a similar name, is an error, here and in \
         --sort, --fields and --group-by. FIELD? may be missing. With several --where, all must be met. For other conditions, put a filter in front: jq -c --unbuffered 'select(…)' FILE | \
         livelist view -
         """
     ) { (options, given) throws(LivelistError) in
-      options.selection.conditions.append(try ElementCondition(given.text))
+      options.selection.conditions.append(try ElementPredicate(given.text))
     },
     Option(
       name: "--sort", value: "FIELD,…", example: "'price desc'", commands: lists,
       summary: "sort by fields",
       help: """
         Sorts by a field. Append " desc" for descending order: --sort 'price desc'. Several fields \
-        are separated by commas: --sort 'kind,price desc' sorts elements of the same kind by price.
+        are separated by commas: --sort 'kind,price desc' sorts elements of the same kind by price. With \
+        " natural", file2 is before file10, without regard to case, and missing values are last, also \
+        with desc: --sort 'name natural, due desc'.
         """
     ) { (options, given) throws(LivelistError) in
       options.selection.orders = try Selection.orders(given.text)
@@ -246,6 +253,34 @@ extension Option {
         one value.
         """
     ) { $0.selection.groupField = $1.text },
+    Option(
+      name: "--bind", value: "KEY=COMMAND", example: "'d=rm \"$LIVELIST_KEY\"'", isBytes: true,
+      commands: [.view], repeats: [.view], conflicts: ["--format"],
+      summary: "a key that runs a command for rows",
+      help: """
+        A key of the view that runs COMMAND with the shell for the marked rows, or else for the selected \
+        one. Standard input has the elements, one JSON value a line. LIVELIST_KEY is the key of the \
+        first one, LIVELIST_KEYS has the keys, one a line, and LIVELIST_COUNT is their number. With \
+        confirm: in front of COMMAND, the view asks first. With wait:, it shows the output. Otherwise, \
+        the command runs behind the list, and a line tells its end. LIVELIST_KEYS is empty if a key has a \
+        line break, or if the keys have more than 100 KB. KEY is a character, ctrl-LETTER, alt-LETTER, or f1 to f12.
+        """
+    ) { (options, given) throws(LivelistError) in
+      let binding = try ViewBinding(given)
+      if options.bindings.contains(where: { $0.key == binding.key }) {
+        throw .usage("--bind has two commands for the key \"\(binding.name)\"; use one")
+      }
+      options.bindings.append(binding)
+    },
+    Option(
+      name: "--choose", commands: [.view], conflicts: ["--format"],
+      summary: "print the rows that the user chooses",
+      help: """
+        Enter ends the view and prints the marked elements, or else the selected one, one JSON value a \
+        line. q and Esc end it with status 130 and print nothing. The view is shown on the terminal, also if \
+        standard output is a pipe or a file: livelist view --choose tasks.json | jq .title
+        """
+    ) { options, _ in options.choosesElements = true },
     Option(
       name: "--exit-code", commands: [.diff],
       summary: "exit with 1 if something differs, 2 for trouble",

@@ -23,7 +23,7 @@ struct View: Command {
   }
 
   private var printsOnce: Bool {
-    options.format != nil || TerminalCapabilities.current == .none
+    options.format != nil || !options.choosesElements && TerminalCapabilities.current == .none
   }
 
   @MainActor
@@ -46,6 +46,9 @@ struct View: Command {
       source.reportSkippedLines()
       return printOnce(source, output)
     }
+    if options.choosesElements, TerminalCapabilities.ofTerminal == .none {
+      throw .input("--choose needs a terminal that can show a list; set TERM, for example to xterm")
+    }
     let screen: TerminalScreen
     do throws(TerminalError) {
       screen = try TerminalScreen()
@@ -53,7 +56,17 @@ struct View: Command {
       throw .input("\(error)")
     }
     defer { screen.close() }
-    await ViewSession(source, named: specification.text, sources, screen, options).run()
+    let chosen = await ViewSession(source, named: specification.text, sources, screen, options)
+      .run()
+    guard options.choosesElements else { return }
+    screen.close()
+    guard let chosen else { Program.end(130) }
+    output.json { line in
+      for element in chosen {
+        line.append(element.utf8)
+        line.append("\n")
+      }
+    }
   }
 
   /// Waits until the source has loaded. If that takes a moment, a line on the terminal says so meanwhile.
@@ -65,7 +78,7 @@ struct View: Command {
     if printsOnce { return try await source.loadedSnapshot(waiting: wait) }
     let notice = Task { @MainActor in
       guard (try? await Task.sleep(for: .milliseconds(300))) != nil,
-        !isInBackground(of: output.descriptor)
+        output.isTerminal, !isInBackground(of: output.descriptor)
       else { return false }
       output.line { $0.append("loading, Ctrl-C to stop") }
       return true

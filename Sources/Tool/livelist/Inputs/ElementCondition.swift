@@ -3,12 +3,13 @@ import Foundation
 import ObservableCollections
 import SwappablePrimitives
 
-/// A condition on a field of elements, such as `stock<10` or `version~deb12`.
+/// A comparison of a field of elements, such as `stock<10` or `version~deb12`.
 ///
 /// - `=` and `!=` compare values of any kind. `<`, `<=`, `>` and `>=` are false if the kinds differ.
 ///   Numbers are compared exactly, and strings in the order of their Unicode characters. Two strings are equal if
 ///   they have the same bytes.
-/// - `~` and `!~` test whether the text of the field contains the value, without regard to case.
+/// - `~` and `!~` test whether the text of the field contains the value, without regard to case. A value
+///   `/…/` is a regular expression.
 /// - A value that is not JSON is a string. If the field is a string, other values are compared with it as
 ///   texts. Only `null` is not.
 /// - A field that is missing is `null`. The text of `null` is empty.
@@ -68,18 +69,19 @@ struct ElementCondition: Sendable {
     self.comparison = comparison
     let value = line[place.upperBound...].trimmingCharacters(in: .whitespaces)
     json = try? JSONElement(parsing: value)
-    // Words that are not in quotation marks, such as `5 and size<3`, are hardly one value.
-    if json == nil, value.contains(/\s(and|or|AND|OR|&&|\|\|)\s.*[=<>~]/) {
+    // Signs that are not in quotation marks, such as `5 && size<3`, are hardly a part of a value.
+    if json == nil, value.contains(/\s(&&|\|\|)\s.*[=<>~]/) {
       throw .usage(
-        "\"\(condition)\" has several comparisons, but a condition has one; use --where for each, or "
-          + "put the value in quotation marks")
+        "\"\(condition)\" has several comparisons; join them with and or or instead of && or ||, or put "
+          + "the value in quotation marks")
     }
     if let mistake = ElementCondition.mistake(in: line[place], comparison, value) {
       throw .usage("\"\(condition)\" is not a condition; \(mistake)")
     }
     text = json?.string ?? value
     number = json?.kind == .number ? DecimalNumber(value) : nil
-    pattern = ViewPattern(text)
+    let isPattern = json == nil && (comparison == .contains || comparison == .containsNot)
+    pattern = isPattern ? try ViewPattern(parsing: text) : ViewPattern(text)
   }
 
   /// Returns what to use in place of an operator or a quotation of other languages, or `nil`.
@@ -120,7 +122,9 @@ struct ElementCondition: Sendable {
   }
 
   /// Returns the name in quotation marks with which a text begins, and the end of it.
-  private static func quotedField(in text: String) -> (name: String, end: String.Index)? {
+  private static func quotedField(
+    in text: some StringProtocol
+  ) -> (name: String, end: String.Index)? {
     let bytes = text.utf8
     guard bytes.first == UInt8(ascii: "\"") else { return nil }
     var isEscaped = false
@@ -134,9 +138,16 @@ struct ElementCondition: Sendable {
     return nil
   }
 
+  /// Returns the place of the operator in a text that begins with a comparison.
+  static func operatorPlace(in text: Substring) -> Range<String.Index>? {
+    let text = text.drop(while: \.isWhitespace)
+    let start = quotedField(in: text)?.end
+    return firstOperator(in: text, from: start ?? text.startIndex)?.place
+  }
+
   // Compare bytes: a combining mark after an operator would make it a different character.
   private static func firstOperator(
-    in text: String, from start: String.Index
+    in text: some StringProtocol, from start: String.Index
   ) -> (place: Range<String.Index>, comparison: Comparison)? {
     let bytes = text.utf8[start...]
     for index in bytes.indices {
@@ -287,7 +298,7 @@ extension ElementCondition {
   }
 
   private func contains(_ member: JSONElement) -> Bool {
-    member.kind == .null ? text.isEmpty : pattern.matches(member)
+    member.kind == .null ? pattern.matches("") : pattern.matches(member)
   }
 
   /// Returns the order of a member relative to the value, or `nil` if it has none.

@@ -5,7 +5,7 @@ import SwappablePrimitives
 
 /// The elements of a list, and their members and columns, that a command uses.
 struct Selection: Sendable {
-  var conditions: [ElementCondition] = []
+  var conditions: [ElementPredicate] = []
   /// The orders. Elements that are equal in one order are sorted by the next one.
   var orders: [ViewOrder] = []
   /// The number of elements, or `nil` for all. A negative number counts from the end.
@@ -17,19 +17,15 @@ struct Selection: Sendable {
   /// The field whose values divide the list into sections, if there are sections.
   var groupField: String?
 
-  /// Parses `FIELD`, `FIELD asc` or `FIELD desc`, or several of these, separated by commas.
+  /// Parses `FIELD`, with `asc`, `desc` or `natural` after it, or several of these, separated by commas.
   static func orders(_ text: String) throws(LivelistError) -> [ViewOrder] {
     var orders: [ViewOrder] = []
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
       let words = part.split(separator: " ")
-      let direction = words.count > 1 ? words.last?.lowercased() : nil
       guard !words.isEmpty else {
         throw .usage("--sort has an empty field; use --sort FIELD or --sort 'FIELD desc'")
       }
-      let isDescending = direction == "desc"
-      let names = isDescending || direction == "asc" ? words.dropLast() : words[...]
-      orders.append(
-        ViewOrder(column: names.joined(separator: " "), isDescending: isDescending))
+      orders.append(ViewOrder(parsing: words.joined(separator: " ")))
     }
     return orders
   }
@@ -106,13 +102,15 @@ struct Selection: Sendable {
       }
       return (message, isMisspelling)
     }
-    return remarks + conditions.compactMap { $0.remark(on: contents) }.map { ($0, false) }
+    return remarks
+      + conditions.flatMap(\.comparisons).compactMap { $0.remark(on: contents) }.map { ($0, false) }
   }
 
   /// Returns the fields that no element has, without those that may be missing.
   private func missingFields(in contents: some Collection<JSONElement>) -> [String] {
     let names =
-      conditions.map(\.field) + orders.map(\.column) + (groupField.map { [$0] } ?? [])
+      conditions.flatMap(\.comparisons).map(\.field) + orders.map(\.column)
+      + (groupField.map { [$0] } ?? [])
       + (fields ?? []) + ignoredFields
     return names.filter { name in
       !name.hasSuffix("?") && !contents.contains { ViewColumns.value(of: $0, in: name) != nil }
@@ -165,9 +163,7 @@ struct Selection: Sendable {
     }
     // Sorting is stable: the last order is applied first.
     for order in orders.reversed() {
-      let column = ViewSortColumn(order.column)
-      list = list.map { ViewElement($0) }
-        .sorted(by: order.isDescending ? column.order.reversed : column.order)
+      list = list.map { ViewElement($0) }.sorted(by: ViewSortColumn(order).elementOrder)
         .map { $0.element }
     }
     if let limit { list = limit < 0 ? list.suffix(-limit) : list.prefix(limit) }

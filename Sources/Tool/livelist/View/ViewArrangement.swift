@@ -14,6 +14,8 @@ struct ViewArrangement: Sendable {
     var order: ViewOrder?
   }
 
+  /// All rows, also those that the filter hides, in the order of the source.
+  let allRows: LiveCollection<ViewElement>
   /// The rows that are shown.
   let rows: LiveCollection<ViewElement>
   /// The rows, with a header before those of each group.
@@ -35,18 +37,14 @@ struct ViewArrangement: Sendable {
     _ source: some DataSource<JSONElement>, groupedBy field: String? = nil,
     showing shown: @escaping @Sendable (JSONElement) -> JSONElement = { $0 }
   ) {
-    rows =
-      source
-      .map { element in
-        ViewElement(shown(element), in: field.map { ViewGroup(of: element, by: $0) })
-      }
-      .filter(by: filter, effect: { $0.effect(of: $1) }) { $1.matches($0.element) }
-      .sorted(by: order)
+    allRows = source.map { element in
+      ViewElement(shown(element), in: field.map { ViewGroup(of: element, by: $0) })
+    }
+    rows = ViewArrangement.matching(allRows, filter).sorted(by: order)
     lines =
       if let field {
         rows.sections(
-          by: { $0.group ?? ViewGroup(of: $0.element, by: field) },
-          order: ElementOrder { ($0.key, $0.text) < ($1.key, $1.text) }
+          by: { $0.group ?? ViewGroup(of: $0.element, by: field) }, order: ViewGroup.order { $0 }
         ).rows()
       } else {
         rows.map { .element($0) }
@@ -67,30 +65,80 @@ struct ViewArrangement: Sendable {
     }
   }
 
+  /// Derives the list of the rows that match the filter.
+  func matching(_ rows: LiveCollection<ViewElement>) -> LiveCollection<ViewElement> {
+    ViewArrangement.matching(rows, filter)
+  }
+
+  private static func matching(
+    _ rows: LiveCollection<ViewElement>, _ filter: Property<ViewFilter>
+  ) -> LiveCollection<ViewElement> {
+    rows.filter(by: filter, effect: { $0.effect(of: $1) }) { $1.matches($0.element) }
+  }
+
+  /// Returns elements as the list shows them, in its groups and in an order.
+  ///
+  /// - Parameter rows: Some of all rows, in the order of the source.
+  func elements(of rows: Snapshot<ViewElement>, in order: ViewOrder?) -> [JSONElement] {
+    // The keys of the rows themselves belong to the domain of the list.
+    let rows = ArrayDataSource(rows.map { ViewElement($0.element, in: $0.group) })
+    return rows.sorted(by: ViewGroup.order(\.group).then(self.order(order, after: nil)))
+      .snapshot.map { $0.element }
+  }
+
   private func order(_ new: ViewOrder?, after old: ViewOrder?) -> ElementOrder<ViewElement> {
     guard let new else { return ViewArrangement.sourceOrder }
     // If only the direction changes, the rows keep their keys.
-    if let old, new.column.hasSameBytes(as: old.column) { return order.value.reversed }
-    let ascending = ViewSortColumn(new.column).order
-    return new.isDescending ? ascending.reversed : ascending
+    if let old, !old.isNatural, !new.isNatural, new.column.hasSameBytes(as: old.column) {
+      return order.value.reversed
+    }
+    return ViewSortColumn(new).elementOrder
   }
 }
 
-/// A filter of the rows: a text that they contain, or a condition on one of their fields.
+/// A filter of the rows: words that they contain in any order, a regular expression, or a condition.
 enum ViewFilter: Sendable, Equatable {
-  case text(ViewPattern)
-  case condition(ElementCondition)
+  /// Patterns that all occur, each in any field.
+  case patterns([ViewPattern])
+  case condition(ElementPredicate)
 
   /// Creates a filter.
   ///
   /// - Parameters:
-  ///   - text: The text that the user has typed. It is a condition if the list has a column for its field.
+  ///   - text: The text that the user has typed. It is a condition if the list has columns for its fields.
   ///   - titles: The titles of the columns.
   init(_ text: String, titles: [String] = []) {
-    if let condition = try? ElementCondition(text), condition.isInColumn(of: titles) {
+    if let condition = try? ElementPredicate(text),
+      condition.comparisons.allSatisfy({ $0.isInColumn(of: titles) })
+    {
       self = .condition(condition)
     } else {
-      self = .text(ViewPattern(text))
+      self = .patterns(
+        ViewFilter.words(of: text).map { (try? ViewPattern(parsing: $0)) ?? ViewPattern($0) })
+    }
+  }
+
+  /// Returns the words of a text. A regular expression between slashes is one word.
+  private static func words(of text: String) -> [String] {
+    var (words, rest) = ([String](), text.drop(while: \.isWhitespace))
+    while !rest.isEmpty {
+      let end =
+        ViewPattern.endOfExpression(in: rest) ?? rest.firstIndex(where: \.isWhitespace)
+        ?? rest.endIndex
+      words.append(String(rest[..<end]))
+      rest = rest[end...].drop(while: \.isWhitespace)
+    }
+    return words
+  }
+
+  /// Returns why a regular expression in a text that the user types is not valid, or `nil`.
+  static func mistakeInExpression(in text: String) -> String? {
+    do throws(LivelistError) {
+      for word in words(of: text) { _ = try ViewPattern(parsing: word) }
+      _ = try ElementPredicate(text)
+      return nil
+    } catch {
+      return error.message.hasPrefix(ViewPattern.mistakePrefix) ? error.message : nil
     }
   }
 
@@ -100,9 +148,15 @@ enum ViewFilter: Sendable, Equatable {
   static func mistake(
     in text: String, titles: [String], _ elements: Snapshot<JSONElement>
   ) -> String? {
+    if let mistake = mistakeInExpression(in: text) { return mistake }
     do throws(LivelistError) {
-      let condition = try ElementCondition(text)
-      return condition.isInColumn(of: titles) ? condition.remark(on: elements) : nil
+      let comparisons = try ElementPredicate(text).comparisons
+      let others = comparisons.filter { !$0.isInColumn(of: titles) }
+      if others.isEmpty { return comparisons.lazy.compactMap { $0.remark(on: elements) }.first }
+      // One field that is a column is enough to tell that the text is meant as a condition.
+      return others.count == comparisons.count
+        ? nil
+        : "there is no column \"\(others[0].field)\"; the columns are \(titles.joined(separator: ", "))"
     } catch {
       let begins = titles.contains { title in
         text.hasPrefix(title)
@@ -114,7 +168,7 @@ enum ViewFilter: Sendable, Equatable {
 
   func matches(_ element: JSONElement) -> Bool {
     switch self {
-    case .text(let pattern): pattern.matches(element)
+    case .patterns(let patterns): patterns.allSatisfy { $0.matches(element) }
     case .condition(let condition): condition.matches(element)
     }
   }
@@ -122,11 +176,21 @@ enum ViewFilter: Sendable, Equatable {
   /// Returns the effect if this filter is replaced by another one.
   func effect(of new: ViewFilter) -> FilterEffect {
     switch (self, new) {
-    case (.text(let old), .text(let new)): old.effect(of: new)
-    case (.text(ViewPattern("")), .condition): .narrowing
-    case (.condition, .text(ViewPattern(""))): .widening
-    case (.condition(let old), .condition(let new)): old.effect(of: new)
-    case (.text, .condition), (.condition, .text): .any
+    case (.patterns(let old), .patterns(let new)):
+      if ViewFilter.isImplied(old, by: new) { return .narrowing }
+      return ViewFilter.isImplied(new, by: old) ? .widening : .any
+    case (.patterns(let old), .condition): return old.isEmpty ? .narrowing : .any
+    case (.condition, .patterns(let new)): return new.isEmpty ? .widening : .any
+    case (.condition(let old), .condition(let new)): return old.effect(of: new)
+    }
+  }
+
+  /// Returns a Boolean value that indicates whether each of some patterns occurs wherever other ones occur.
+  private static func isImplied(
+    _ patterns: [ViewPattern], by others: [ViewPattern]
+  ) -> Bool {
+    patterns.allSatisfy { pattern in
+      others.contains { pattern == $0 || pattern.effect(of: $0) == .narrowing }
     }
   }
 }

@@ -60,7 +60,7 @@ struct ViewCompletion: Equatable {
 
   private init(order text: String, after start: String, _ titles: [String]) {
     let directions = titles.filter { text.hasPrefix($0 + " ") }
-      .flatMap { [$0 + " asc", $0 + " desc"] }
+      .flatMap { [$0 + " asc", $0 + " desc", $0 + " natural"] }
     self.init(
       start, rest: text, all: titles.map { $0 + " " }.filter { $0 != text } + directions)
   }
@@ -68,7 +68,7 @@ struct ViewCompletion: Equatable {
   /// Completes the field of a condition.
   private init(filter text: String, after start: String, _ titles: [String]) {
     let fields = titles.map { title in
-      let isSimple = (try? ElementCondition(title + "="))?.field == title
+      let isSimple = (try? ElementPredicate(title + "="))?.comparisons.map(\.field) == [title]
       return isSimple ? title : (try? JSONElement(.string(title)).description) ?? title
     }
     self.init(start, rest: text, all: fields)

@@ -20,6 +20,16 @@ struct ViewGroup: Hashable, Sendable {
       key.rank == 0 ? "(none)" : key.number?.description ?? value.map(ViewColumns.text) ?? ""
   }
 
+  /// The order of the groups of elements. Elements without a group are equal.
+  static func order<Element: Sendable>(
+    _ group: @escaping @Sendable (Element) -> ViewGroup?
+  ) -> ElementOrder<Element> {
+    ElementOrder { one, other in
+      guard let one = group(one), let other = group(other) else { return false }
+      return (one.key, one.text) < (other.key, other.text)
+    }
+  }
+
   /// The text of the header of a section.
   static func header(_ group: ViewGroup, count: Int) -> String { "\(group.text) (\(count))" }
 }

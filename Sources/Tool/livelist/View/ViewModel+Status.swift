@@ -22,12 +22,20 @@ extension ViewModel {
       let candidates = TerminalText.wrapped(
         TerminalText.printable(ByteString(encoded: candidateText).description), to: size.columns,
         limit: prompt.candidates.isEmpty ? 0 : max(0, size.rows / 3 - 1))
-      let above = candidates.map { TerminalLine($0, TerminalStyle(isBold: true)) }
+      var above = candidates.map { TerminalLine($0, TerminalStyle(isBold: true)) }
+      if prompt.kind == .filter, let mistake = ViewFilter.mistakeInExpression(in: prompt.text) {
+        let style = TerminalStyle(foreground: .red, isBold: true, isReversed: true)
+        above = ViewModel.lines(of: mistake, style, "", size)
+      }
       return (above + [line], min(line.width, max(0, size.columns - 1)))
     }
     let row = list.selection.map { "\(numbers.number(ofLine: $0))/" } ?? ""
     let position = " \(row)\(numbers.count) "
     let reversed = TerminalStyle(isReversed: true)
+    if case .question(let task) = mode {
+      let style = TerminalStyle(isBold: true, isReversed: true)
+      return (ViewModel.lines(of: task.question, style, position, size), nil)
+    }
     let error = TerminalStyle(foreground: .red, isBold: true, isReversed: true)
     if let message {
       let style = message.isError ? error : reversed
@@ -66,7 +74,10 @@ extension ViewModel {
   private var pageStatus: (text: String, isError: Bool)? {
     let part = pager.part.map { "\($0)  " } ?? ""
     switch mode {
-    case .list, .prompt: return nil
+    case .list, .prompt, .question: return nil
+    case .output(let output):
+      let (text, isError) = output.status
+      return ("\(part)\(text)", isError)
     case .help: return ("\(part)any other key returns", false)
     case .detail(let detail):
       let key = TerminalText.truncated(detail.element.changeLabel ?? "row", to: 40)
@@ -125,7 +136,9 @@ extension ViewModel {
     var remarks: [String] = []
     // These remarks come first: an order that is being applied is not the one of the rows yet.
     remarks += activities.map(\.rawValue)
+    if let text = marks.text { remarks.append(text) }
     if let order { remarks.append("\(order.column) \(order.isDescending ? "▼" : "▲")") }
+    if order?.isNatural == true { remarks.append("natural") }
     if !filter.isEmpty { remarks.append("filter: \(filter)") }
     if followsEnd { remarks.append("following the end") }
     if case .loading = status.state { remarks.append("loading") }

@@ -17,6 +17,17 @@ struct ViewModel {
     case search(String, isBackward: Bool)
     /// Show the details of the selected row.
     case showDetail
+    /// Mark the selected row, or remove its mark.
+    case mark
+    case invertMarks
+    case clearMarks
+    /// Run the command of a key, or ask first.
+    case start(ViewBinding)
+    case run(ViewTask)
+    /// End the view with the marked rows, or the selected one.
+    case choose
+    /// End the command whose output is shown.
+    case end(ViewRun)
     /// Show the details of a row below or above.
     case step(Int)
     /// Show how the source is kept in step.
@@ -31,7 +42,7 @@ struct ViewModel {
 
   /// An operation that takes a while.
   enum Activity: String {
-    case arranging, searching, swapping
+    case arranging, searching, swapping, running
   }
 
   enum Mode: Equatable {
@@ -39,6 +50,9 @@ struct ViewModel {
     case prompt(ViewPrompt)
     case help
     case detail(ViewDetail)
+    /// Ask whether to run a command.
+    case question(ViewTask)
+    case output(ViewOutput)
   }
 
   /// The text of the source.
@@ -51,6 +65,8 @@ struct ViewModel {
   /// The text of the filter. While the user types another one, this is the text to go back to.
   private(set) var filter = ""
   private(set) var lastSearch = ""
+  /// The numbers of marks.
+  var marks = ViewMarks.Counts()
   /// A Boolean value that indicates whether the last row is selected after each change, while the list is shown.
   private(set) var followsEnd = false
   /// The lines that the user has entered in each kind of prompt.
@@ -61,9 +77,15 @@ struct ViewModel {
   private var lastError: SourceError?
   /// The operations in progress, in the order in which they began.
   private(set) var activities: [Activity] = []
+  /// The keys that run commands.
+  private let bindings: [TerminalKey: ViewBinding]
+  /// A Boolean value that indicates whether Enter ends the view with chosen rows.
+  private let choosesElements: Bool
 
-  init(source: String) {
+  init(source: String, bindings: [ViewBinding] = [], choosesElements: Bool = false) {
     self.source = source
+    self.choosesElements = choosesElements
+    self.bindings = Dictionary(bindings.map { ($0.key, $0) }) { $1 }
   }
 
   mutating func begin(_ activity: Activity) {
@@ -90,6 +112,12 @@ struct ViewModel {
   /// Shows an element in place of the list.
   mutating func show(_ detail: ViewDetail) { (mode, pager) = (.detail(detail), ViewPager()) }
 
+  /// Asks whether to run a command.
+  mutating func ask(_ task: ViewTask) { mode = .question(task) }
+
+  /// Shows the output of a command in place of the list.
+  mutating func show(_ output: ViewOutput) { (mode, pager) = (.output(output), ViewPager()) }
+
   private mutating func showHelp() { (mode, pager) = (.help, ViewPager()) }
 
   /// Updates the element that is shown in place of the list.
@@ -102,10 +130,15 @@ struct ViewModel {
   ///   - source: A closure that returns a description of the source.
   mutating func page(for size: TerminalSize, source: () -> [String]) -> [TerminalLine]? {
     switch mode {
-    case .list, .prompt: return nil
+    case .list, .prompt, .question: return nil
     case .help:
+      let bound = bindings.values.sorted { $0.name < $1.name }
       return pager.show(
-        ViewHelp.lines(source: source(), columns: size.columns), height: size.rows)
+        ViewHelp.lines(source: source(), bound, columns: size.columns), height: size.rows)
+    case .output(var output):
+      let lines = output.lines(columns: size.columns)
+      mode = .output(output)
+      return pager.show(lines, height: size.rows)
     case .detail(var detail):
       let lines = detail.lines(columns: size.columns)
       mode = .detail(detail)
@@ -150,12 +183,18 @@ struct ViewModel {
     case .detail:
       message = nil
       return pressInDetail(key)
+    case .question(let task):
+      return press(key, answering: task)
+    case .output(let output):
+      message = nil
+      return press(key, in: output)
     case .prompt(let prompt):
       let old = parameters
       let action = press(key, in: prompt)
       return action ?? (parameters == old ? nil : .arrange)
     case .list:
       let hadMessage = message != nil
+      if key == .escape, choosesElements { return .quit }
       message = nil
       // The key that removes a message has no other effect.
       return key == .escape && hadMessage ? nil : pressInList(key)
@@ -189,7 +228,32 @@ struct ViewModel {
     return nil
   }
 
+  private mutating func press(_ key: TerminalKey, answering task: ViewTask) -> Action? {
+    switch key {
+    case .character("y"), .character("Y"):
+      mode = .list
+      return .run(task)
+    case .character("n"), .character("N"), .escape, .control("c"): mode = .list
+    default: break
+    }
+    return nil
+  }
+
+  private mutating func press(_ key: TerminalKey, in output: ViewOutput) -> Action? {
+    if let command = ViewModel.command(key), pager.perform(command) { return nil }
+    switch key {
+    case .enter, .escape, .character("q"), .left, .character("h"), .control("c"):
+      mode = .list
+      return .end(output.run)
+    case .control("l"): return .redraw
+    case .control("z"): return .stop
+    default: return nil
+    }
+  }
+
   private mutating func pressInList(_ key: TerminalKey) -> Action? {
+    if let binding = bindings[key] { return .start(binding) }
+    if key == .character(" ") { return .mark }
     if let command = ViewModel.command(key) {
       if command != .left, command != .right { followsEnd = false }
       return .perform(command)
@@ -201,7 +265,8 @@ struct ViewModel {
     case .escape:
       followsEnd = false
       return .release
-    case .enter: return .showDetail
+    case .enter: return choosesElements ? .choose : .showDetail
+    case .character("o"): return .showDetail
     case .character("/"): mode = .prompt(ViewPrompt(.search))
     case .character("f"): mode = .prompt(ViewPrompt(.filter, text: filter))
     case .character(":"): mode = .prompt(ViewPrompt(.command))
@@ -212,13 +277,16 @@ struct ViewModel {
     case .character("<"): return sort(by: -1)
     case .character(">"): return sort(by: 1)
     case .character("r"):
-      guard let order else {
+      guard var order else {
         showError("the list is not sorted; choose a column with < or >")
         return nil
       }
-      self.order = ViewOrder(column: order.column, isDescending: !order.isDescending)
+      order.isDescending.toggle()
+      self.order = order
       return .arrange
+    case .character("v"): return .invertMarks
     case .character("u"):
+      if marks.all > 0 { return .clearMarks }
       guard order != nil else { return nil }
       order = nil
       return .arrange

@@ -8,14 +8,43 @@ struct ViewOrder: Sendable, Equatable {
   /// The title of a column, or the path of a member, as for `ViewColumns.value(of:in:)`.
   var column: String
   var isDescending = false
+  /// A Boolean value that indicates whether texts are sorted as people do: without regard to case, and with numbers
+  /// by their values. Elements without a value are last then, whichever way.
+  var isNatural = false
+
+  /// Creates an order from a field and words after it: `asc`, `desc` and `natural`.
+  ///
+  /// - Parameter isColumn: A closure that indicates whether a field may end with such a word. It is asked for the
+  ///   longest field first.
+  init(parsing text: String, isColumn: (String) -> Bool = { _ in false }) {
+    column = text
+    while !isColumn(column), let space = column.lastIndex(of: " ") {
+      switch column[space...].dropFirst().lowercased() {
+      case "desc": isDescending = true
+      case "asc": isDescending = false
+      case "natural": isNatural = true
+      default: return
+      }
+      column = String(column[..<space])
+      while column.last == " " { column.removeLast() }
+    }
+  }
+
+  init(column: String, isDescending: Bool = false, isNatural: Bool = false) {
+    (self.column, self.isDescending, self.isNatural) = (column, isDescending, isNatural)
+  }
 
   /// The sort key of an element. Values of different kinds have different ranks.
   struct Key: Sendable, Hashable {
     private(set) var rank = 0
     private(set) var number: DecimalNumber?
     private var text = ""
+    private var isNatural = false
 
-    init(_ value: JSONElement?) {
+    private static let naturalOrder = ElementOrder<String>.natural { $0 }
+
+    init(_ value: JSONElement?, isNatural: Bool = false) {
+      self.isNatural = isNatural
       switch value?.scalar {
       case nil: if let value { (rank, text) = (5, value.description) }
       case .null: break
@@ -33,7 +62,8 @@ struct ViewOrder: Sendable, Equatable {
 extension ViewOrder {
   /// Returns a Boolean value that indicates whether two orders are by the column with the same bytes.
   static func == (left: ViewOrder, right: ViewOrder) -> Bool {
-    left.isDescending == right.isDescending && left.column.hasSameBytes(as: right.column)
+    left.isDescending == right.isDescending && left.isNatural == right.isNatural
+      && left.column.hasSameBytes(as: right.column)
   }
 }
 
@@ -46,7 +76,8 @@ extension ViewOrder.Key: Comparable {
   static func < (left: ViewOrder.Key, right: ViewOrder.Key) -> Bool {
     if left.rank != right.rank { return left.rank < right.rank }
     guard let one = left.number, let other = right.number else {
-      return left.text.precedes(right.text)
+      return left.isNatural
+        ? naturalOrder.precedes(left.text, right.text) : left.text.precedes(right.text)
     }
     return one < other
   }
@@ -54,15 +85,24 @@ extension ViewOrder.Key: Comparable {
 
 /// A column that a list is sorted by.
 final class ViewSortColumn: Sendable {
-  let title: String
+  fileprivate let order: ViewOrder
 
-  init(_ title: String) {
-    self.title = title
+  init(_ order: ViewOrder) {
+    self.order = order
   }
 
-  /// The ascending order of the values in the column.
-  var order: ElementOrder<ViewElement> {
-    ElementOrder { one, other in one.key(in: self) < other.key(in: self) }
+  /// The order of the values in the column.
+  var elementOrder: ElementOrder<ViewElement> {
+    if order.isNatural {
+      let key: @Sendable (ViewElement) -> ViewOrder.Key? = { row in
+        let key = row.key(in: self)
+        return key.rank == 0 ? nil : key
+      }
+      return order.isDescending
+        ? .descending(key, missing: .last) : .ascending(key, missing: .last)
+    }
+    let ascending = ElementOrder<ViewElement> { $0.key(in: self) < $1.key(in: self) }
+    return order.isDescending ? ascending.reversed : ascending
   }
 }
 
@@ -93,7 +133,8 @@ final class ViewElement: Differentiable, @unchecked Sendable {
 
   fileprivate func key(in column: ViewSortColumn) -> ViewOrder.Key {
     if sort.column !== column {
-      sort = (ViewOrder.Key(ViewColumns.value(of: element, in: column.title)), column)
+      let value = ViewColumns.value(of: element, in: column.order.column)
+      sort = (ViewOrder.Key(value, isNatural: column.order.isNatural), column)
     }
     return sort.key
   }

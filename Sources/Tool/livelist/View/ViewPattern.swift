@@ -1,15 +1,23 @@
 import FileSources
 import ObservableCollections
 
-/// A text to find in the visible text of elements, without regard to case.
-struct ViewPattern: Sendable, Equatable {
+/// A text or a regular expression to find in the visible text of elements, without regard to case.
+struct ViewPattern: Sendable {
   private let text: String
   /// The lowercase bytes that the JSON of each matching element contains, or `nil` if JSON can
   /// escape them.
   private let bytes: [UInt8]?
+  private let expression: Expression?
+
+  /// A regular expression.
+  // Sendable: it is made from text. Therefore, it has no closures, which are all that is not sendable in it.
+  private struct Expression: @unchecked Sendable {
+    let regex: Regex<AnyRegexOutput>
+  }
 
   init(_ text: String) {
     self.text = text.lowercased()
+    expression = nil
     let bytes = Array(text.utf8)
     let isPlain = bytes.allSatisfy {
       (0x20..<0x7F).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
@@ -17,8 +25,47 @@ struct ViewPattern: Sendable, Equatable {
     self.bytes = isPlain ? bytes.map(ViewPattern.lowercase) : nil
   }
 
+  /// The start of the message for a regular expression that is not valid.
+  static let mistakePrefix = "the regular expression"
+
+  /// Creates a pattern from a text, or from a regular expression between slashes.
+  init(parsing text: String) throws(LivelistError) {
+    guard ViewPattern.endOfExpression(in: text[...]) == text.endIndex else {
+      self.init(text)
+      return
+    }
+    do {
+      let regex = try Regex(String(text.dropFirst().dropLast())).ignoresCase()
+      self.init(text: text, bytes: nil, expression: Expression(regex: regex))
+    } catch {
+      throw .usage("\(ViewPattern.mistakePrefix) \(text) is not valid: \(error)")
+    }
+  }
+
+  private init(text: String, bytes: [UInt8]?, expression: Expression?) {
+    (self.text, self.bytes, self.expression) = (text, bytes, expression)
+  }
+
+  /// Returns the end of a regular expression between slashes with which a text begins, or `nil`.
+  ///
+  /// It ends at a slash that no backslash precedes, and that the end, a space or a parenthesis follows.
+  static func endOfExpression(in text: Substring) -> String.Index? {
+    guard text.first == "/" else { return nil }
+    var isEscaped = false
+    for index in text.indices.dropFirst(2) {
+      let next = text.index(after: index)
+      let isEnd = next == text.endIndex || text[next].isWhitespace || text[next] == ")"
+      isEscaped = !isEscaped && text[text.index(before: index)] == "\\"
+      if text[index] == "/", !isEscaped, isEnd { return next }
+    }
+    return nil
+  }
+
   /// Returns the effect if a filter by this pattern becomes a filter by another one.
   func effect(of new: ViewPattern) -> FilterEffect {
+    if expression != nil || new.expression != nil {
+      return text.isEmpty ? .narrowing : new.text.isEmpty ? .widening : .any
+    }
     if text.isEmpty { return .narrowing }
     if new.text.isEmpty { return .widening }
     // A pattern with bytes does not find letters that only the conversion to lowercase makes equal,
@@ -38,7 +85,10 @@ struct ViewPattern: Sendable, Equatable {
     return members.contains { matches(ViewColumns.text(of: $0.value)) }
   }
 
-  func matches(_ text: String) -> Bool { text.lowercased().contains(self.text) }
+  func matches(_ text: String) -> Bool {
+    if let expression { return text.contains(expression.regex) }
+    return text.lowercased().contains(self.text)
+  }
 
   private static func lowercase(_ byte: UInt8) -> UInt8 {
     (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
@@ -89,6 +139,12 @@ struct ViewPattern: Sendable, Equatable {
       if length == pattern.count { return start }
     }
     return nil
+  }
+}
+
+extension ViewPattern: Equatable {
+  static func == (left: ViewPattern, right: ViewPattern) -> Bool {
+    left.text == right.text && (left.expression == nil) == (right.expression == nil)
   }
 }
 

@@ -120,12 +120,11 @@ enum ViewCommand: Equatable {
     func title(_ text: String) -> String? {
       titles.first(where: text.hasSameBytes) ?? titles.first { $0 == text }
     }
-    if let column = title(rest) { return ViewOrder(column: column) }
-    // Test the whole text first: the title of a column may end with such a word.
-    for (ending, isDescending) in [(" desc", true), (" asc", false)] where rest.hasSuffix(ending) {
-      if let column = title(String(rest.dropLast(ending.count))) {
-        return ViewOrder(column: column, isDescending: isDescending)
-      }
+    // The title of a column may end with such a word.
+    var order = ViewOrder(parsing: rest) { title($0) != nil }
+    if let column = title(order.column) {
+      order.column = column
+      return order
     }
     guard !titles.isEmpty else { throw .usage("the list is empty and has no columns yet") }
     throw .usage(

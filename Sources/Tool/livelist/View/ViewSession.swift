@@ -21,6 +21,7 @@ final class ViewSession {
   private let elements: any DataSource<JSONElement>
   private let arrangement: ViewArrangement
   private let arranger: ViewArranger
+  private let marks: ViewMarks
   private let sources: ViewSources
   private let screen: TerminalScreen
   private var model: ViewModel
@@ -31,6 +32,8 @@ final class ViewSession {
   private var shownColumns: (columns: ViewColumns, order: ViewOrder?)?
   /// The rows whose members the columns contain.
   private var recorded: (rows: Range<Int>, revision: Int)?
+  /// The commands that run behind the list.
+  private var runs: [(run: ViewRun, task: ViewTask)] = []
   /// The latest search.
   private var search: Task<Void, Never>?
 
@@ -44,9 +47,11 @@ final class ViewSession {
     arrangement = ViewArrangement(
       elements, groupedBy: selection.groupField, showing: selection.keepingFields)
     arranger = ViewArranger(arrangement)
+    marks = ViewMarks(arrangement)
     self.sources = sources
     self.screen = screen
-    model = ViewModel(source: name)
+    model = ViewModel(
+      source: name, bindings: options.bindings, choosesElements: options.choosesElements)
     learnColumns(of: elements.snapshot)
     showMistakes()
   }
@@ -57,8 +62,10 @@ final class ViewSession {
     if !mistakes.isEmpty { model.showError(mistakes.map(\.message).joined(separator: "\n")) }
   }
 
-  /// Shows the list until the user quits or the terminal is gone.
-  func run() async {
+  /// Shows the list until the user quits or chooses, or the terminal is gone.
+  ///
+  /// - Returns: The chosen elements, or `nil` if the user has chosen none.
+  func run() async -> [JSONElement]? {
     list = TerminalListView(
       arrangement.lines, columns: model.columns.columns(nil), header: ViewGroup.header,
       markDuration: ViewSession.markDuration
@@ -67,13 +74,19 @@ final class ViewSession {
       switch input {
       case .key(let key):
         let wasTypingFilter = model.isTypingFilter
-        guard perform(model.press(key)) else { return }
+        let action = model.press(key)
+        if action == .choose {
+          if let elements = targets(to: "choose") { return elements }
+        } else if !perform(action) {
+          return nil
+        }
         if wasTypingFilter { explainFilter() }
       case .resized: break
-      case .ended: return
+      case .ended: return nil
       }
       draw()
     }
+    return nil
   }
 
   /// Performs an action.
@@ -86,6 +99,13 @@ final class ViewSession {
     case .release: list?.keepsSelectedRow = false
     case .search(let text, let isBackward): find(text, isBackward: isBackward)
     case .showDetail: showDetail()
+    case .mark: selectedRow(to: "mark").map { marks.toggle($0) }
+    case .invertMarks: marks.invertShown()
+    case .clearMarks: marks.clear()
+    case .start(let binding): start(binding)
+    case .run(let task): run(task)
+    // The processes that a command has left running go on.
+    case .end(let run): if run.isRunning { run.end() }
     case .step(let rows): step(by: rows)
     case .showSource: model.message = (sourceDescription.joined(separator: "\n"), false)
     case .arrange: arrange()
@@ -96,7 +116,7 @@ final class ViewSession {
       screen.suspend()
       ReadPause.end()
     case .quit: return false
-    case nil: break
+    case .choose, nil: break
     }
     return true
   }
@@ -108,6 +128,7 @@ final class ViewSession {
     model.follow(list.status)
     if model.followsEnd, !model.isShowingDetail { list.perform(.end) }
     followDetail()
+    showMarks()
     let size = screen.size
     func room(status: Int) -> TerminalSize {
       TerminalSize(rows: size.rows - status, columns: size.columns)
@@ -147,6 +168,16 @@ final class ViewSession {
       lines.removeLast(count)
     }
     return lines
+  }
+
+  /// Shows the marks of the rows, and their number.
+  private func showMarks() {
+    model.marks = marks.counts
+    let identities = marks.identities
+    let hasStar: @Sendable (ViewLine) -> Bool = { line in
+      line.row.map { identities.contains($0.differenceIdentifier) } ?? false
+    }
+    list?.hasStar = model.marks.all == 0 ? nil : hasStar
   }
 
   /// Shows the columns of the visible rows.
@@ -195,12 +226,25 @@ final class ViewSession {
   // MARK: Details
 
   private func showDetail() {
-    guard let line = list?.state.selectedElement else { return }
+    guard let row = selectedRow(to: "show"), let line = list?.state.selectedElement else { return }
+    model.show(ViewDetail(row.element, in: line.differenceIdentifier))
+  }
+
+  /// Returns the selected row, which stays on its line from now on. If there is none, shows an error.
+  ///
+  /// - Parameter purpose: A verb for the use of the row.
+  private func selectedRow(to purpose: String) -> ViewElement? {
+    // The row that the user has seen: changes that have arrived since then may have selected another one.
+    guard let line = list?.state.selectedElement else {
+      model.showError("there is no row to \(purpose)")
+      return nil
+    }
     guard let row = line.row else {
-      return model.showError("this line is the header of a group; select a row below it")
+      model.showError("this line is the header of a group; select a row below it")
+      return nil
     }
     list?.keepsSelectedRow = true
-    model.show(ViewDetail(row.element, in: line.differenceIdentifier))
+    return row
   }
 
   /// Shows the details of a row below or above.
@@ -229,6 +273,70 @@ final class ViewSession {
     let mark = list.state.selection.flatMap { list.state.mark(ofRow: $0) }
     detail.follow(line?.row?.element, isMarked: mark == .updated)
     model.update(detail)
+  }
+
+  // MARK: Commands
+
+  /// Returns the marked elements, or else the selected one. If there is none, shows an error.
+  ///
+  /// - Parameter purpose: A verb for the use of the elements.
+  private func targets(to purpose: String) -> [JSONElement]? {
+    guard marks.counts.all > 0 else { return selectedRow(to: purpose).map { [$0.element] } }
+    let elements = marks.elements(in: model.order)
+    // The selected row is not what the user means.
+    if elements.isEmpty { model.showError("the marked rows are gone; press u to remove the marks") }
+    return elements.isEmpty ? nil : elements
+  }
+
+  private func start(_ binding: ViewBinding) {
+    guard let elements = targets(to: "run the command for") else { return }
+    let task = ViewTask(binding: binding, elements: elements)
+    binding.asksFirst ? model.ask(task) : run(task)
+  }
+
+  private func run(_ task: ViewTask) {
+    guard runs.count < 16 else {
+      return model.showError("16 commands are running; wait until one has ended")
+    }
+    let binding = task.binding
+    do throws(LivelistError) {
+      let variables = try ViewBinding.variables(for: task.elements)
+      let input = task.elements.flatMap { $0.utf8 + [UInt8(ascii: "\n")] }
+      let run: ViewRun
+      do throws(SystemError) {
+        run = try ViewRun(
+          binding.command, input: input, variables, keepsOutput: binding.showsOutput
+        ) { [weak self] run in
+          Task { @MainActor in self?.follow(run) }
+        }
+      } catch {
+        throw .input("cannot run \(binding.title): \(error.message)")
+      }
+      if binding.showsOutput { return model.show(ViewOutput(of: run, task)) }
+      runs.append((run, task))
+      model.begin(.running)
+    } catch {
+      model.showError(error.message)
+    }
+  }
+
+  /// Shows the output of a command that has changed, or its end.
+  private func follow(_ run: ViewRun) {
+    run.acknowledgeChange()
+    list?.setNeedsDisplay()
+    // It has probably changed what the commands of sources print.
+    if !run.isRunning { Reloads.request() }
+    guard !run.isRunning, let place = runs.firstIndex(where: { $0.run == run }) else { return }
+    let title = runs.remove(at: place).task.binding.title
+    if runs.isEmpty { model.end(.running) }
+    // The command may have written to the terminal.
+    screen.redraw()
+    if let failure = run.failure {
+      let reason = run.lastLine.map { ": \($0)" } ?? ""
+      model.showError("\(title): \(failure)\(reason)")
+    } else if model.message?.isError != true {
+      model.message = ("\(title): done", false)
+    }
   }
 
   // MARK: Long operations

@@ -22,19 +22,24 @@ package enum RowMark: String, Sendable, Hashable {
 }
 
 /// The marks of rows, each with the time when it expires.
-struct RowMarks: Sendable {
+struct RowMarks<Element: Sendable>: Sendable {
   /// The maximum number of marks, which bounds the memory and the time of a large change.
-  static let limit = 4096
+  static var limit: Int { 4096 }
 
   private struct Entry: Sendable {
     var mark: RowMark
     var end: Duration
+    /// The element before the first change since the row is marked, and before the latest one.
+    var old: [Element]
   }
 
   private var entries: [Int: Entry] = [:]
 
   /// The mark of the row at an offset, if it has one.
   subscript(offset: Int) -> RowMark? { entries[offset]?.mark }
+
+  /// Returns earlier elements of a marked row. A cell whose text is not the same in all of them has changed.
+  func oldElements(of offset: Int) -> [Element] { entries[offset]?.old ?? [] }
 
   /// The time when the next mark expires, or `nil` if there are no marks.
   var nextEnd: Duration? { entries.values.lazy.map(\.end).min() }
@@ -59,8 +64,14 @@ struct RowMarks: Sendable {
   }
 
   /// Marks a row until a time.
-  mutating func mark(_ offset: Int, _ mark: RowMark, until end: Duration) {
+  ///
+  /// - Parameter old: The element before an update.
+  mutating func mark(
+    _ offset: Int, _ mark: RowMark, until end: Duration, insteadOf old: Element? = nil
+  ) {
     guard entries.count < RowMarks.limit || entries[offset] != nil else { return }
-    entries[offset] = Entry(mark: mark, end: end)
+    let known = entries[offset]?.old ?? []
+    entries[offset] = Entry(
+      mark: mark, end: end, old: old.map { Array(known.prefix(1)) + [$0] } ?? known)
   }
 }

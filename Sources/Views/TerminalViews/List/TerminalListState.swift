@@ -61,7 +61,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   public private(set) var size = TerminalSize(rows: 0, columns: 0)
   /// A Boolean value that indicates whether the last line is reserved for a status.
   public private(set) var hasStatus = true
-  /// The time for which a changed row is marked.
+  /// The time for which a changed row is marked, and the cells in it that changed are bold.
   public var markDuration: Duration
   /// The columns.
   public var columns: [TerminalColumn<Element>] {
@@ -71,10 +71,15 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   /// A closure that returns the text of a row that takes the whole line, or `nil` for a row with cells.
   var header: @Sendable (Element) -> String? = { _ in nil }
 
+  /// A closure that indicates whether a row has a star before it, or `nil` if there is no room for stars.
+  package var hasStar: (@Sendable (Element) -> Bool)? {
+    didSet { if (oldValue == nil) != (hasStar == nil) { measure() } }
+  }
+
   private var window = ListWindow()
   /// The chosen element and the elements that took its place, in the order of their deletion.
   private var missingElements: [Element] = []
-  private var marks = RowMarks()
+  private var marks = RowMarks<Element>()
   private var widths = ColumnWidths()
   private var firstColumn = 0
   private var pinnedColumns: [Int] = []
@@ -168,7 +173,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
       _ = marks.expire(at: now)
       marks.follow(map)
       // In a list that was empty, all rows are new, and marks would carry no information.
-      if !isFirstLoad { mark(changeset, until: now + markDuration) }
+      if !isFirstLoad { mark(change, until: now + markDuration) }
     }
     measure()
   }
@@ -261,8 +266,11 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   }
 
   private func isVisible(_ column: Int) -> Bool {
-    widths.shows(column, among: shownColumns, in: size.columns - 2)
+    widths.shows(column, among: shownColumns, in: size.columns - signWidth)
   }
+
+  /// The number of columns of the terminal before the first column of the list.
+  private var signWidth: Int { hasStar == nil ? 2 : 3 }
 
   private mutating func resetColumns() {
     firstColumn = min(firstColumn, max(0, columns.count - 1))
@@ -271,16 +279,21 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
     measure()
   }
 
-  private mutating func mark(_ changeset: Changeset, until end: Duration) {
+  private mutating func mark(_ change: CollectionChange<Element>, until end: Duration) {
     guard markDuration > .zero else { return }
+    let changeset = change.changeset
     // A change with more rows than marks marks the rows near the visible ones only.
-    let isFew = changeset.changeCount <= RowMarks.limit
+    let isFew = changeset.changeCount <= RowMarks<Element>.limit
     let near = window.top - window.height..<window.top + 2 * max(1, window.height)
-    func mark(_ offset: Int, _ mark: RowMark) {
-      if isFew || near.contains(offset) { marks.mark(offset, mark, until: end) }
+    func mark(_ offset: Int, _ mark: RowMark, insteadOf old: Element? = nil) {
+      if isFew || near.contains(offset) {
+        marks.mark(offset, mark, until: end, insteadOf: old)
+      }
     }
     for move in changeset.moves { mark(move.to, .moved) }
-    for update in changeset.updates { mark(update.to, .updated) }
+    for update in changeset.updates {
+      mark(update.to, .updated, insteadOf: change.before[update.from])
+    }
     for insertion in changeset.insertions { mark(insertion, .inserted) }
   }
 
@@ -345,7 +358,7 @@ extension TerminalListState {
   ) -> TerminalFrame {
     let layout = layout
     let shown = shownColumns
-    let widths = zip(shown, widths.fitted(shown, into: size.columns - 2))
+    let widths = zip(shown, widths.fitted(shown, into: size.columns - signWidth))
       .map { (column: $0, width: $1) }
     var lines: [TerminalLine] = []
     if layout.hasHeadings { lines.append(headings(widths)) }
@@ -363,8 +376,8 @@ extension TerminalListState {
 
   private func headings(_ widths: [(column: Int, width: Int)]) -> TerminalLine {
     let style = TerminalStyle(isBold: true)
-    var line = TerminalLine("  ", style)
-    append(to: &line, widths) { column in (column.title, style) }
+    var line = TerminalLine(String(repeating: " ", count: signWidth), style)
+    append(to: &line, widths) { _, column in (column.title, style) }
     return line
   }
 
@@ -372,16 +385,22 @@ extension TerminalListState {
     let element = contents[row]
     let mark = marks[row]
     let base = TerminalStyle(foreground: mark?.color)
-    var line = TerminalLine((row == selection ? ">" : " ") + (mark?.sign ?? " "), base)
+    let star = hasStar.map { $0(element) ? "*" : " " } ?? ""
+    var line = TerminalLine((row == selection ? ">" : " ") + (mark?.sign ?? " ") + star, base)
     if let header = header(element) {
       let text = TerminalText.printable(visiblePart(of: header))
-      let shown = TerminalText.truncated(text, to: max(0, size.columns - 2))
+      let shown = TerminalText.truncated(text, to: max(0, size.columns - signWidth))
       line.append(shown, TerminalStyle(foreground: mark?.color, isBold: true))
     } else {
-      append(to: &line, widths) { column in
+      // One element after the other, because the closures may keep the cells of the latest element.
+      let old = marks.oldElements(of: row)
+        .map { old in widths.map { columns[$0.column].text(old) } }
+      append(to: &line, widths) { place, column in
         var style = column.style(element)
         style.foreground = style.foreground ?? mark?.color
-        return (visiblePart(of: column.text(element)), style)
+        let text = column.text(element)
+        if old.contains(where: { $0[place] != text }) { style.isBold = true }
+        return (visiblePart(of: text), style)
       }
     }
     guard row == selection else { return line }
@@ -392,14 +411,14 @@ extension TerminalListState {
     }
   }
 
-  /// Appends the cells of columns.
+  /// Appends the cells of columns, each with its place among them.
   private func append(
     to line: inout TerminalLine, _ widths: [(column: Int, width: Int)],
-    _ cell: (TerminalColumn<Element>) -> (text: String, style: TerminalStyle)
+    _ cell: (Int, TerminalColumn<Element>) -> (text: String, style: TerminalStyle)
   ) {
     for (place, (number, width)) in widths.enumerated() {
       let column = columns[number]
-      let (text, style) = cell(column)
+      let (text, style) = cell(place, column)
       if place > 0 { line.append(String(repeating: " ", count: ColumnWidths.gap)) }
       let shown = TerminalText.truncated(TerminalText.printable(text), to: width)
       line.append(TerminalText.padded(shown, to: width, alignment: column.alignment), style)

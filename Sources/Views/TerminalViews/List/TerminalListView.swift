@@ -204,6 +204,12 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   /// It counts with the rows of the latest frame or ``lines(for:)``.
   public var position: String { state.position }
 
+  /// A closure that indicates whether a row has a star before it, or `nil` if there is no room for stars.
+  package var hasStar: (@Sendable (Element) -> Bool)? {
+    get { state.hasStar }
+    set { state.hasStar = newValue }
+  }
+
   /// Scrolls to the first of several columns, unless one of them is visible.
   package func reveal(anyColumnOf columns: [Int]) { state.reveal(anyColumnOf: columns) }
 

@@ -19,9 +19,13 @@ public enum TerminalCapabilities: Sendable, Hashable {
   /// `TERM` is `dumb` or missing. Colors are disabled if `NO_COLOR` is set and not empty, as
   /// https://no-color.org describes.
   public static var current: TerminalCapabilities {
+    isatty(STDOUT_FILENO) == 1 ? ofTerminal : .none
+  }
+
+  /// The capabilities of the terminal that controls the process, whatever standard output is.
+  package static var ofTerminal: TerminalCapabilities {
     TerminalCapabilities(
-      isTerminal: isatty(STDOUT_FILENO) == 1,
-      environment: { name in getenv(name).map { String(cString: $0) } })
+      isTerminal: true, environment: { name in getenv(name).map { String(cString: $0) } })
   }
 
   init(isTerminal: Bool, environment: (String) -> String?) {

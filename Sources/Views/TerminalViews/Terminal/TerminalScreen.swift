@@ -49,7 +49,7 @@ public final class TerminalScreen {
     terminal = try Terminal()
     // Take over the signals before the screen: any signal from now on restores it.
     signals = try TerminalSignals()
-    writer = FrameWriter(isColorless: TerminalCapabilities.current != .colors)
+    writer = FrameWriter(isColorless: TerminalCapabilities.ofTerminal != .colors)
     (inputs, input) = AsyncStream.makeStream()
     try terminal.enter()
     defer { send([]) }

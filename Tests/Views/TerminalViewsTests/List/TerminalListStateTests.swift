@@ -492,7 +492,32 @@ import Testing
     }
     #expect(style("~") == TerminalStyle(foreground: .yellow))
     #expect(style("k1") == TerminalStyle(foreground: .red, isBold: true))
-    #expect(style("c5") == TerminalStyle(foreground: .yellow, isFaint: true))
+    #expect(style("c5") == TerminalStyle(foreground: .yellow, isBold: true, isFaint: true))
+  }
+
+  @Test func `changed cells are bold as long as their row is marked`() {
+    let list = Follower(elements(0..<4))
+    func boldCells() -> [String] {
+      list.state.frame().lines[1...].flatMap(\.spans).filter(\.style.isBold)
+        .map { String($0.text.filter { $0 != " " }) }
+    }
+    list.edit(at: .seconds(1)) { $0.update(at: 1) { $0.content = 5 } }
+    #expect(boldCells() == ["c5"])
+    // The row moves, and another one is inserted.
+    list.edit(at: .seconds(2)) {
+      $0.insert(10, at: 0)
+      $0.move(from: 2, to: 4)
+    }
+    #expect(boldCells() == ["c5"])
+    // A value that returns has changed, too.
+    list.edit(at: .seconds(3)) { $0.update(at: 4) { $0.content = 0 } }
+    #expect(boldCells() == ["c0"])
+    list.state.columns.insert(TerminalColumn("More") { "m\($0.content)" }, at: 0)
+    #expect(boldCells() == ["m0", "c0"])
+    list.state.expireMarks(at: .seconds(5))
+    #expect(boldCells() == [])
+    list.edit(at: .seconds(6)) { $0.update(at: 0) { $0.content = 7 } }
+    #expect(boldCells() == ["m7", "c7"])
   }
 
   @Test func `a very large change marks only rows near the visible ones`() {
