@@ -16,7 +16,11 @@ struct Livelist {
     do throws(LivelistError) {
       command = try self.command(arguments)
     } catch {
-      Program.end(with: error)
+      // Git takes a lower status for a conflict.
+      let isDriver = arguments.first?.description == CommandName.mergeDriver.rawValue
+      Program.end(
+        with: isDriver
+          ? LivelistError(status: MergeDriver.failure, message: error.message) : error)
     }
     // A command that never ends has no effect without an output. The status of the others is still
     // useful.

@@ -144,6 +144,33 @@ struct CSVFileDataSourceTests {
     #expect(source.snapshot.map(\.counts) == [["a": 1, "b": 2]])
   }
 
+  @Test func `rows that follow another header, or become it, are decoded again`() async throws {
+    let long = String(repeating: "l", count: 300_000)
+    for (old, new) in [
+      ("x,y\n1,2\n", "x,y\nx,y\n1,2\n"), ("x,y\n\(long),1\n3,4\n5,6\n", "\(long),1\n3,4\n5,6\n"),
+      ("a,b\nx,y\n1,2\n", "x,y\n1,2\n"),
+    ] {
+      try write(old)
+      let log = try await SourceLog.afterLoading(source())
+      try Data(new.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+      let live = texts(try await log.nextChange().after)
+      let fresh = source()
+      try await fresh.loaded()
+      #expect(live == texts(fresh.snapshot))
+    }
+  }
+
+  @Test func `an open row that becomes malformed is no longer shown`() async throws {
+    try write("a,b\n1,2")
+    let log = try await SourceLog.afterLoading(source())
+    #expect(texts(log.source.snapshot) == [#"{"a":"1","b":"2"}"#])
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+    try file.seekToEnd()
+    try file.write(contentsOf: Data(",\"9".utf8))
+    try file.close()
+    #expect(try await log.nextChange().after.isEmpty)
+  }
+
   @Test func `malformed rows are skipped and named`() async throws {
     try write("a,b\n1,2\n3\n4,5,6\n\n\"7\"x,8\n\"9\n\",10\n")
     let log = try await SourceLog.afterLoading(source())

@@ -43,6 +43,10 @@ import Testing
     #expect(
       try list("/o", in: document, spread: true)
         == #"[{"key":"a","n": 1},{"key":"b"},{"key":"c","value":[2]}]"#)
+    // A name is not replaced, and is found however it is written.
+    let names = Array(#"{"o": {"a": {"key": 1}}, "\ud83d\ude00": [3]}"#.utf8)
+    #expect(try list("/o", in: names, spread: true) == #"[{"key":"a","value":{"key": 1}}]"#)
+    #expect(try list("/😀", in: names) == "[3]")
   }
 
   @Test(arguments: [

@@ -26,6 +26,10 @@ import Testing
       #expect(oneLine(try view(source + "#/items")) == expected, "\(source)")
     }
     #expect(oneLine(try view("json:-#/items", input: text)) == expected)
+    // A file that does not exist yet.
+    let missing = try view("missing-\(UInt64.random(in: 0 ... .max)).json#/items")
+    #expect(missing.status == 1)
+    #expect(!missing.errors.contains("no address"))
     // A number sign of the path, and one that is part of a path that exists.
     try place.json("a#b.json", text)
     #expect(oneLine(try view(place("a%23b.json") + "#/items")) == expected)
@@ -139,6 +143,12 @@ import Testing
     try expectEnded(place)
   }
 
+  @Test func `a command that closes its outputs is waited for, but not for ever`() throws {
+    #expect(oneLine(try view("cmd:echo 1; exec >&- 2>&-")) == "[1]")
+    let result = try view("--timeout", "1", "cmd:echo 1; exec >&- 2>&-; sleep 1000")
+    #expect(result.errors.contains("took longer than 1.0 seconds"))
+  }
+
   @Test func `processes that a command leaves do not delay its output, and are ended`() throws {
     let place = try Workplace()
     let result = try view("cmd:echo $$ > '\(place("pid"))'; sleep 1000 & echo '[1]'")
@@ -186,6 +196,7 @@ import Testing
     ),
     ("kill -9 $$", "was ended by signal 9"),
     ("no-such-program", "exited with status 127: "),
+    ("TOKEN=secret no-such-program", "the command TOKEN=… … exited with status 127: "),
   ])
   func `what a command does wrong is told`(command: String, message: String) throws {
     let result = try view("cmd:" + command)
@@ -199,6 +210,8 @@ import Testing
     #expect(
       oneLine(try view("--numbers", #"cmd:csv:printf 'a,b\n1,"x y"\n'"#)) == #"[{"a":1,"b":"x y"}]"#
     )
+    // A pointer is the end of the text, and has no characters of the shell.
+    #expect(oneLine(try view(#"cmd:echo '"/a"' | sed s#/a#/b#"#)) == #"["/b"]"#)
     #expect(oneLine(try view("cmd:echo 'x%2342' | tr -d 'x%23'")) == "[42]")
   }
 
@@ -229,6 +242,14 @@ import Testing
       #expect(oneLine(result) == #"[{"id":1,"items":[{}]},{"id":2},{"id":4},[5]]"#)
       #expect(result.errors.contains("3 lines of"))
       #expect(result.errors.contains("the latest is line 17"))
+    }
+    // Any layout will do.
+    for text in [
+      "{\n\"id\": 1,\n\"items\": [\n{\n\"b\": \"}\\\"]\"\n},\n{\"b\": 2}\n]\n}\n",
+      "  {\n    \"id\": 1,\n    \"items\": [ {\"b\": \"}\\\"]\"},\n {\"b\": 2} ]}\n",
+    ] {
+      #expect(
+        oneLine(try view("jsonl:-", input: text)) == #"[{"id":1,"items":[{"b":"}\"]"},{"b":2}]}]"#)
     }
     // They are shown when they are complete.
     let watching = try Livelist("watch", "jsonl:-")
@@ -270,6 +291,7 @@ import Testing
     ("every:5s", "has no command; use every:TIME:COMMAND"),
     ("every:x:ls", #"cannot be "x"; use a time from 100ms to 24h"#),
     ("every:1ms:ls", "use a time from 100ms to 24h"), ("cmd: ", "has no command; use cmd:COMMAND"),
+    ("cmd:csv:cat a.csv#/x", "has a JSON pointer, but the output is CSV"),
     ("a.json#/x~3", "is no JSON pointer; write ~0 for ~ and ~1 for /"),
   ])
   func `a source that is not valid is explained`(source: String, message: String) throws {

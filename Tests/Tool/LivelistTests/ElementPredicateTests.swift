@@ -32,6 +32,19 @@ import Testing
     #expect(try matches(condition, element) == isMatch)
   }
 
+  @Test func `conditions that are hardly meant are refused`() throws {
+    for text in [
+      String(repeating: "(", count: 20_000) + "a=1",
+      String(repeating: "not ", count: 20_000) + "a=1",
+    ] {
+      #expect(throws: LivelistError.self) { try ElementPredicate(text) }
+    }
+    let error = try #require(throws: LivelistError.self) { try ElementPredicate("a=1 and !b=2") }
+    #expect(error.message.contains("write not instead of !"))
+    let nested = String(repeating: "(", count: 30) + "a=1" + String(repeating: ")", count: 30)
+    #expect(try matches(nested, #"{"a":1}"#))
+  }
+
   /// These conditions are single comparisons, whose values are all of the text.
   @Test(arguments: [
     ("t = salt and pepper", "salt and pepper"), ("t ~ this or that", "this or that"),

@@ -145,11 +145,15 @@ import Testing
     #expect((result.errors + result.output).contains("2 lines of \(path) are skipped"))
   }
 
-  @Test func `a piped value on several lines is explained`() throws {
-    let result = try Livelist.run("view", "-", input: "{\n\"a\": [\nnull\n]\n}\n")
-    #expect(result.errors.contains("jq -c '.[]' FILE") || result.output.contains("null"))
-    let none = try Livelist.run("view", "-", input: "{\n\"a\":\n{\n}}\n")
-    #expect(none.errors.contains("jq -c . FILE"))
+  @Test func `a piped value on several lines is read`() throws {
+    for (input, output) in [
+      ("{\n\"a\": [\nnull\n]\n}\n", "[\n{\"a\":[null]}\n]\n"),
+      ("{\n\"a\":\n{\n}}\n", "[\n{\"a\":{}}\n]\n"),
+    ] {
+      let result = try Livelist.run("view", "--format", "json", "-", input: input)
+      #expect(result.output == output)
+      #expect(result.errors == "")
+    }
   }
 
   @Test func `lines that lack only the key are not taken for a text`() throws {

@@ -179,6 +179,72 @@ import Testing
     #expect(result.status == 0)
   }
 
+  @Test func `marks are not nested`() throws {
+    let base = "{\"v\": 1, \"list\": [\n  {\"id\":1,\"x\":1},\n  {\"id\":2}\n]}\n"
+    let mine = base.replacing("\"v\": 1", with: "\"v\": 2").replacing("\"x\":1", with: "\"x\":2")
+    let theirs = base.replacing("\"v\": 1", with: "\"v\": 3").replacing("\"x\":1", with: "\"x\":3")
+    let result = try merge(base, mine, theirs, "--nested-key", "list=id")
+    #expect(result.status == 1)
+    #expect(try Marks.resolve(result.text, keepingMine: true) == mine)
+    #expect(try Marks.resolve(result.text, keepingMine: false) == theirs)
+  }
+
+  @Test(arguments: [
+    (
+      "[\n{\"id\":1,\"x\":1},\n{\"id\":2,\"x\":1}\n]\n", "[\n{\"id\":2,\"x\":2}\n]\n",
+      "[\n{\"id\":1,\"x\":2}\n]\n"
+    ),
+    (
+      "[\n  {\"id\":1}\n,   {\"id\":2}\n,   {\"id\":3}\n]", "[\n  {\"id\":1}\n,   {\"id\":3}\n]",
+      "[\n  {\"id\":1}\n,   {\"id\":2,\"x\":1}\n,   {\"id\":3}\n]"
+    ),
+    (
+      "[\r\n{\"id\":1,\"x\":1}\r\n]\r\n", "[\r\n{\"id\":1,\"x\":2}\r\n]\r\n",
+      "[\r\n{\"id\":1,\"x\":3}\r\n]\r\n"
+    ),
+  ])
+  func `either side of a conflict is what was there`(base: String, mine: String, theirs: String)
+    throws
+  {
+    let result = try merge(base, mine, theirs)
+    #expect(result.status == 1)
+    for (isMine, side) in [(true, mine), (false, theirs)] {
+      let text = try Marks.resolve(result.text.replacing("\r\n", with: "\n"), keepingMine: isMine)
+      #expect(try elements(text) == elements(side))
+    }
+  }
+
+  @Test func `another order of members is kept`() throws {
+    let base =
+      "[\n  {\"id\": 1, \"t\": {\"a\": 1, \"b\": 2}, \"n\": 1},\n  {\"id\": 2, \"n\": 1}\n]\n"
+    let mine = base.replacing("{\"a\": 1, \"b\": 2}", with: "{\"b\": 2, \"a\": 1}")
+    for theirs in [
+      base, base.replacing("\"id\": 2, \"n\": 1", with: "\"id\": 2, \"n\": 2"),
+      base.replacing("}, \"n\": 1", with: "}, \"n\": 2"),
+    ] {
+      let expected = theirs.replacing("{\"a\": 1, \"b\": 2}", with: "{\"b\": 2, \"a\": 1}")
+      #expect(try merge(base, mine, theirs).text == expected)
+      #expect(try merge(base, theirs, mine).text == expected)
+    }
+  }
+
+  @Test func `different orders of both sides are told, and are no conflict`() throws {
+    func list(_ ids: Int...) -> String {
+      "[\n" + ids.map { "{\"id\":\($0)}" }.joined(separator: ",\n") + "\n]\n"
+    }
+    let result = try merge(list(1, 2, 3), list(3, 2, 1), list(2, 3, 1))
+    #expect(result.text == list(3, 2, 1))
+    #expect(result.status == 0)
+    #expect(result.errors.contains("both sides moved it, to different places"))
+  }
+
+  @Test func `a mistake in the configuration is an error that git does not take for a conflict`()
+    throws
+  {
+    #expect(try Livelist.run("merge-driver", "--kee", "id", "a", "b", "c").status == 129)
+    #expect(try Livelist.run("merge-driver", "a").status == 129)
+  }
+
   @Test func `a text that is no keyed list is merged line by line`() throws {
     let base = "a\nb\nc\nd\n"
     let result = try merge(base, "A\nb\nc\nd\n", "a\nb\nc\nD\n", name: "notes.txt")

@@ -84,7 +84,7 @@ package struct JSONPointer: Sendable, Hashable {
     let reason: String
     switch JSONElement.Kind(startingWith: document[span.lowerBound]) {
     case .object:
-      let names = parts.map { $0.name.map { JSONText.decoded(document[$0]) } ?? "" }
+      let names = parts.map { Self.name($0.name, in: document) }
       if let found = names.lastIndex(where: { $0.utf8.elementsEqual(step.utf8) }) {
         return parts[found].value
       }
@@ -102,6 +102,12 @@ package struct JSONPointer: Sendable, Hashable {
     throw JSONElement.ParsingError(code: .notFound, reason: reason)
   }
 
+  /// Returns the name of a member, which may have any escapes.
+  private static func name(_ range: Range<Int>?, in document: [UInt8]) -> String {
+    guard let range else { return "" }
+    return (try? JSONElement(parsing: Array(document[range])))?.string ?? ""
+  }
+
   private static func elements(
     ofObject document: [UInt8], _ span: Range<Int>, _ spreadsMembers: Bool
   ) -> [UInt8] {
@@ -110,9 +116,10 @@ package struct JSONPointer: Sendable, Hashable {
       guard let name else { continue }
       if text.count > 1 { text.append(UInt8(ascii: ",")) }
       text += Array(#"{"key":"#.utf8) + document[name]
-      if spreadsMembers, document[value.lowerBound] == UInt8(ascii: "{") {
-        let isEmpty = JSONMemberRanges(document, in: value).first { _ in true } == nil
-        text += (isEmpty ? [] : [UInt8(ascii: ",")]) + document[value].dropFirst()
+      let names = JSONMemberRanges(document, in: value).map { self.name($0.name, in: document) }
+      // A member "key" of the value would take the place of the name.
+      if spreadsMembers, document[value.lowerBound] == UInt8(ascii: "{"), !names.contains("key") {
+        text += (names.isEmpty ? [] : [UInt8(ascii: ",")]) + document[value].dropFirst()
       } else {
         text += Array(#","value":"#.utf8) + document[value] + [UInt8(ascii: "}")]
       }

@@ -44,6 +44,13 @@ package struct KeyFields: Sendable {
     (self.paths, self.text) = (paths, text)
   }
 
+  /// Returns a Boolean value that indicates whether each field is a column.
+  ///
+  /// - Parameter names: The names of the columns, as JSON strings.
+  func areColumns(of names: [[UInt8]]) -> Bool {
+    paths.allSatisfy { $0.count == 1 && names.contains(JSONElement.quoted($0[0])) }
+  }
+
   /// Returns an element that the fields identify.
   ///
   /// - Throws: An error if a field is missing, or is an array or an object.

@@ -217,7 +217,9 @@ extension LineBatch {
       names.append(name)
     }
     columns = names
-    guard let key, !names.contains(JSONElement.quoted(key)) else { return nil }
+    guard let key, !names.contains(JSONElement.quoted(key)),
+      KeyFields(key)?.areColumns(of: names) != true
+    else { return nil }
     let shown = names.prefix(8).map { JSONText.decoded($0[...]) }.joined(separator: ", ")
     return (
       .missingKey,

@@ -11,13 +11,17 @@ struct LinePart: Sendable {
   private(set) var lineCount: Int
   private(set) var elementCount: Int
   private(set) var skipped: SkippedLines
+  /// The names of the columns before the part, or `nil` if it begins with the header.
+  let columnsBefore: [[UInt8]]?
   /// The names of the columns of the rows that follow.
   private(set) var columns: [[UInt8]]?
 
   init(
     _ bytes: ArraySlice<UInt8>, at position: Int, lineCount: Int = 0, elementCount: Int = 0,
-    skipped: SkippedLines = SkippedLines(), columns: [[UInt8]]? = nil
+    skipped: SkippedLines = SkippedLines(), after columnsBefore: [[UInt8]]? = nil,
+    columns: [[UInt8]]? = nil
   ) {
+    self.columnsBefore = columnsBefore
     (range, hasher) = (position..<position + bytes.count, Hasher())
     (self.lineCount, self.elementCount) = (lineCount, elementCount)
     (self.skipped, self.columns) = (skipped, columns)
@@ -89,9 +93,10 @@ struct KnownLines<Element: Differentiable & Sendable> {
   /// - Parameters:
   ///   - position: The position.
   ///   - lineCount: The number of lines before it.
+  ///   - columns: The names of the columns before it.
   ///   - file: The file.
   mutating func part(
-    at position: Int, linesBefore lineCount: Int, in file: OpenedFile
+    at position: Int, linesBefore lineCount: Int, columns: [[UInt8]]?, in file: OpenedFile
   ) throws(ReadFailure) -> (part: LinePart, elements: Snapshot<Element>.SubSequence)? {
     if shift == nil, done.parts < parts.count {
       let part = parts[done.parts]
@@ -102,6 +107,11 @@ struct KnownLines<Element: Differentiable & Sendable> {
     guard done.parts < parts.count,
       case let part = parts[done.parts], part.range.lowerBound + (shift ?? 0) == position
     else { return nil }
+    // The same bytes have another meaning behind another header, or as the header.
+    guard part.columnsBefore == columns else {
+      done.parts = parts.count
+      return nil
+    }
     let old = done
     skipPart()
     return (

@@ -155,6 +155,10 @@ struct LinesFormat<Element: Differentiable & Sendable>: FileFormat {
       }
       openLineDiagnostic = nil
     } catch {
+      // A row that goes on is no longer the one that was shown.
+      if case .csv = reader.form, lines.cursor.openLine != nil {
+        (lines.replacesLast, lines.cursor.openLine) = (true, nil)
+      }
       openLineDiagnostic = SourceStatus.Diagnostic(
         code: "incomplete-line",
         message:

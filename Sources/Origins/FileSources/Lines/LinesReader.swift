@@ -115,7 +115,7 @@ struct LinesReader<Element: Differentiable & Sendable>: Sendable {
 
     while margins.position < stamp.size {
       if let (part, same) = try known?.part(
-        at: margins.position, linesBefore: cursor.lineCount, in: file)
+        at: margins.position, linesBefore: cursor.lineCount, columns: cursor.columns, in: file)
       {
         elements += same
         cursor.append(part)
@@ -166,7 +166,8 @@ struct LinesReader<Element: Differentiable & Sendable>: Sendable {
         let text = bytes[..<batch.end]
         let part = LinePart(
           text, at: margins.position, lineCount: batch.lineCount,
-          elementCount: decoded.elements.count, skipped: decoded.skipped, columns: batch.columns)
+          elementCount: decoded.elements.count, skipped: decoded.skipped,
+          after: cursor.columns, columns: batch.columns)
         cursor.append(part, merging: text, upTo: form.partSize)
         known?.check(batch.columns)
         margins.append(text)

@@ -157,7 +157,7 @@ extension Option {
       summary: "only these fields",
       help: """
         Only these members, in this order. FIELD may be a path. The member that identifies elements \
-        is always kept. Changes of other members are no changes.
+        is always kept, but not those of a path or of several fields. Changes of other members are no changes.
         """
     ) { (options, given) throws(LivelistError) in
       let names = given.text.split(separator: ",", omittingEmptySubsequences: false)

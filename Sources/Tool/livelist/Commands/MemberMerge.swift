@@ -68,12 +68,15 @@ struct MemberMerge {
   private mutating func merge(
     _ base: JSONElement?, _ mine: JSONElement?, _ theirs: JSONElement?, at place: Place
   ) -> JSONElement? {
-    if mine == base || mine == theirs { return theirs }
-    if theirs == base { return mine }
+    // By their texts: another order of members is no edit, but it is kept.
+    if mine?.utf8 == base?.utf8 || mine?.utf8 == theirs?.utf8 { return theirs }
+    if theirs?.utf8 == base?.utf8 { return mine }
     if let mine, let theirs {
       if let merged = mergeMembers(base, mine, theirs, at: place) { return merged }
       if let merged = mergeItems(base, mine, theirs, at: place) { return merged }
     }
+    if mine == base || mine == theirs { return theirs }
+    if theirs == base { return mine }
     return resolve(mine, theirs, at: place)
   }
 
@@ -114,16 +117,29 @@ struct MemberMerge {
     let merge = ThreeWayMerge(
       base: Snapshot(baseItems), mine: Snapshot(mineItems), theirs: Snapshot(theirItems)
     ) { conflict in
-      guard conflict.kind != .moved, let item = conflict.mine ?? conflict.theirs else {
+      guard let item = conflict.mine ?? conflict.theirs else { return .theirs }
+      let place = place.item(item.differenceIdentifier)
+      if conflict.kind == .moved {
+        nested.report("both sides moved it, to different places", at: place, preference)
         return preference.resolution(of: conflict)
       }
-      let merged = nested.merge(
-        conflict.base, conflict.mine, conflict.theirs, at: place.item(item.differenceIdentifier))
+      let merged = nested.merge(conflict.base, conflict.mine, conflict.theirs, at: place)
       if let merged { return .merged(merged) }
       return conflict.mine == nil ? .mine : .theirs
     }
     conflicts = nested.conflicts
-    return JSONElement(items: Array(merge.merged))
+    // Items that differ in the order of their members are no conflict of the lists.
+    let versions = [baseItems, mineItems, theirItems].map { items in
+      Dictionary(items.map { ($0.differenceIdentifier, $0) }) { first, _ in first }
+    }
+    let merged = merge.merged.map { item -> JSONElement in
+      let id = item.differenceIdentifier
+      guard let base = versions[0][id], let mine = versions[1][id], let theirs = versions[2][id],
+        mine == base || theirs == base || mine == theirs
+      else { return item }
+      return self.merge(base, mine, theirs, at: place.item(id)) ?? item
+    }
+    return JSONElement(items: merged)
   }
 
   private mutating func resolve(
@@ -133,13 +149,15 @@ struct MemberMerge {
     func text(_ value: JSONElement?) -> String {
       value.map { ValueFormatter.shortened($0.description, to: 40) } ?? "deleted"
     }
-    let member = place.path.isEmpty ? "" : ", member \(place.path)"
-    conflicts.append(
-      (
-        "conflict at \(place.element)\(member): it is \(text(mine)) in mine and \(text(theirs)) in theirs",
-        isMine ? .mine : .theirs
-      ))
+    report(
+      "it is \(text(mine)) in mine and \(text(theirs)) in theirs", at: place,
+      isMine ? .mine : .theirs)
     return isMine ? mine : theirs
+  }
+
+  private mutating func report(_ what: String, at place: Place, _ winner: Preference) {
+    let member = place.path.isEmpty ? "" : ", member \(place.path)"
+    conflicts.append(("conflict at \(place.element)\(member): \(what)", winner))
   }
 }
 

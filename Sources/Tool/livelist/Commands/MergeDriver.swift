@@ -8,7 +8,7 @@ import Synchronizers
 /// The command `merge-driver`: merges a list in a file for git, and keeps the layout of the file.
 struct MergeDriver: Command {
   /// The exit status that tells git that there is no result.
-  private static let failure: Int32 = 129
+  static let failure: Int32 = 129
 
   private let words: [ByteString]
   private let options: Options
@@ -64,6 +64,12 @@ struct MergeDriver: Command {
   private func merged() throws(LivelistError) -> Bool {
     let name = (words.count > 3 ? words[3] : words[1]).description
     let texts = try words[..<3].map { (path) throws(LivelistError) in try Self.contents(of: path) }
+    // One side is unchanged, or both are the same.
+    if texts[0] == texts[2] || texts[1] == texts[2] { return true }
+    if texts[0] == texts[1] {
+      try Self.write(texts[2][...], to: words[1])
+      return true
+    }
     let versions: MergedText.Versions
     do throws(JSONElement.ParsingError) {
       versions = try Self.versions(texts, named: name)
@@ -99,12 +105,17 @@ struct MergeDriver: Command {
     }
     let (mineResult, conflicts) = result(.mine)
     let (theirResult, _) = result(.theirs)
-    let (text, hasConflicts) = MergedText(keys: keys).text(
+    let merged = MergedText(keys: keys).text(
       mine: mineResult, theirs: conflicts.isEmpty ? mineResult : theirResult, of: versions)
+    var text = merged.bytes
     for conflict in conflicts { Program.report(conflict) }
     let around = (mine.text[..<mine.span.lowerBound], mine.text[mine.span.upperBound...])
+    // The last mark ends its line.
+    if text.last == UInt8(ascii: "\n"), around.1.contains(UInt8(ascii: "\n")) {
+      while text.last.map(WrittenValue.isSpace) == true { text.removeLast() }
+    }
     try Self.write(around.0 + text + around.1, to: words[1])
-    return !hasConflicts
+    return !merged.hasConflicts
   }
 
   /// Parses the versions: as one value each, or as JSON Lines. An empty base is no version.

@@ -34,11 +34,22 @@ struct MergedText {
     case text([UInt8])
     /// A text that differs, or that one side has not.
     case conflict(mine: [UInt8]?, theirs: [UInt8]?)
+    /// A text that has marks of conflicts in it, and the same without.
+    case marked([UInt8], mine: [UInt8], theirs: [UInt8])
 
     func side(_ isMine: Bool) -> [UInt8]? {
       switch self {
       case .text(let text): text
       case .conflict(let mine, let theirs): isMine ? mine : theirs
+      case .marked(_, let mine, let theirs): isMine ? mine : theirs
+      }
+    }
+
+    /// The text if it is no conflict.
+    var written: [UInt8]? {
+      switch self {
+      case .text(let text), .marked(let text, _, _): text
+      case .conflict: nil
       }
     }
 
@@ -58,11 +69,12 @@ struct MergedText {
     mine: JSONElement, theirs: JSONElement, of versions: Versions
   ) -> (bytes: [UInt8], hasConflicts: Bool) {
     let part = part(mine, theirs, versions, at: [])
-    let hasConflicts = mine.utf8 != theirs.utf8
-    guard case .conflict = part else { return (part.side(true) ?? [], hasConflicts) }
+    if let text = part.written { return (text, !part.isSettled) }
     // The whole text is one line, or two values of different kinds.
-    let layout = Layout(open: [], separator: Array("\n".utf8), close: [], isLines: true)
-    return (layout.marked([(ByteString(""), [], part)]), hasConflicts)
+    let isCRLF = versions.mine?.text.contains(0x0D) == true
+    let layout = Layout(
+      open: [], separator: isCRLF ? [0x0D, 0x0A] : [0x0A], close: [], isLines: true)
+    return (layout.marked([(ByteString(""), [], part)]), true)
   }
 
   private func part(
@@ -107,13 +119,15 @@ struct MergedText {
       return (id, name.map { Array($0.prefix) } ?? [], part)
     }
     let layout = Layout(of: frame, key: key)
-    if !pieces.contains(where: { !$0.2.isSettled }) { return .text(layout.joined(pieces)) }
-    if layout.isSplit { return .text(layout.marked(pieces)) }
+    if pieces.allSatisfy({ $0.2.isSettled }) { return .text(layout.joined(pieces)) }
     func side(_ isMine: Bool) -> [UInt8] {
       layout.joined(
         pieces.compactMap { id, prefix, part in part.side(isMine).map { (id, prefix, .text($0)) } })
     }
-    return .conflict(mine: side(true), theirs: side(false))
+    guard layout.isSplit || pieces.allSatisfy({ $0.2.written != nil }) else {
+      return .conflict(mine: side(true), theirs: side(false))
+    }
+    return .marked(layout.marked(pieces), mine: side(true), theirs: side(false))
   }
 
   /// Returns the identities of both sides, in the order of `mine`. One that only `theirs` has follows the one before it there.
@@ -177,10 +191,11 @@ extension MergedText {
     }
 
     func joined(_ pieces: [Piece]) -> [UInt8] {
+      if pieces.isEmpty { return isLines ? [] : [open.first, close.last].compactMap(\.self) }
       var bytes = open
       for (index, piece) in pieces.enumerated() {
         if index > 0 { bytes += gap(after: pieces[index - 1].id, before: piece.id) }
-        bytes += piece.prefix + (piece.part.side(true) ?? [])
+        bytes += piece.prefix + (piece.part.written ?? [])
       }
       return bytes + close
     }
@@ -190,6 +205,16 @@ extension MergedText {
     /// The text is valid whichever side of each conflict is kept. Therefore, a part at the end that only one side has
     /// begins with its comma.
     func marked(_ pieces: [Piece]) -> [UInt8] {
+      var pieces = pieces
+      if !isLines, pieces.count > 1, !pieces.contains(where: \.part.isFirm) {
+        // Each side may have none of them, so no part can carry the commas.
+        func side(_ isMine: Bool) -> [UInt8]? {
+          let texts = pieces.compactMap { piece in piece.part.side(isMine).map { piece.prefix + $0 }
+          }
+          return texts.isEmpty ? nil : Array(texts.joined(separator: separator))
+        }
+        pieces = [(pieces[0].id, [], .conflict(mine: side(true), theirs: side(false)))]
+      }
       let lastFirm = pieces.lastIndex { $0.part.isFirm } ?? -1
       var bytes = open
       var isAfterMark = false
@@ -209,7 +234,7 @@ extension MergedText {
             index > max(lastFirm, 0) ? Array(", ".utf8) : [], index < lastFirm ? [0x2C] : []
           )
         guard case .conflict(let mine, let theirs) = piece.part else {
-          bytes += piece.prefix + (piece.part.side(true) ?? []) + trailing
+          bytes += piece.prefix + (piece.part.written ?? []) + trailing
           continue
         }
         let lineStart = bytes.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
@@ -217,7 +242,7 @@ extension MergedText {
         if indentation.allSatisfy(WrittenValue.isSpace) {
           bytes.removeSubrange(lineStart...)
         } else {
-          indentation = Array(separator.suffix(while: { $0 != 0x0A }))
+          indentation = separator.suffix(while: { $0 != 0x0A }).filter(WrittenValue.isSpace)
           bytes += lineBreak
         }
         for (mark, text) in [("<<<<<<< ours", mine), ("=======", theirs)] {

@@ -44,7 +44,7 @@ struct CommandSource: PolledSource {
     case .failure(let error): output = .failed("cannot be run: \(error.message)")
     }
     // A run that ends because nobody needs it, or because the program is stopped, says nothing.
-    if Task.isCancelled { return .nothing(for: nil) }
+    if Task.isCancelled || ShellProcess.isProgramEnding { return .nothing(for: nil) }
     let pause = interval.map { max(.zero, $0 - began.duration(to: .now)) }
     var result = self.result(of: output, again: pause)
     result.mode =
@@ -189,8 +189,9 @@ final class CommandRun: Sendable {
       } else if let deadline, let timeout, .now > deadline {
         failure = "took longer than \(timeout), and was ended; --timeout gives it more time"
       }
-      if hasExited || isOpen == (false, false) || isCanceled.withLock({ $0 }) { break }
-      if failure == nil { ReadingEnd.wait([output, errors]) }
+      if hasExited || isCanceled.withLock({ $0 }) { break }
+      // A command that has closed its outputs usually ends at once.
+      if isOpen == (false, false) { usleep(2_000) } else { ReadingEnd.wait([output, errors]) }
     }
     if failure != nil { endByForce() }
     let status = process.waitForExit()

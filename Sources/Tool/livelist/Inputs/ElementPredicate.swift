@@ -48,6 +48,9 @@ private struct PredicateParser {
   private var rest: Substring
   /// The number of parentheses around the rest.
   private var depth = 0
+  /// The number of operands around the rest, and the most of them.
+  private var level = 0
+  private static let maximumLevel = 100
 
   init(_ text: String) {
     self.text = text
@@ -79,7 +82,11 @@ private struct PredicateParser {
   }
 
   private mutating func operand() throws(LivelistError) -> ElementPredicate {
+    level += 1
+    defer { level -= 1 }
+    if level > Self.maximumLevel { throw mistake("it is nested too deeply") }
     skipSpace()
+    if rest.first == "!" { throw mistake("write not instead of !") }
     // A field may have the name `not`.
     let isField = rest.dropFirst(3).first { !$0.isWhitespace }.map("=!<>~".contains) ?? true
     if !isField, take("not") { return .not(try operand()) }

@@ -141,17 +141,53 @@ final class PipeDataSource: DataSource {
 
 /// A parser of the lines of a pipe or a command, which counts the lines that were skipped.
 ///
-/// A value may take several lines, as `jq` and `kubectl get -w -o json` print it, if its last bracket begins a line.
+/// A value may take several lines, as `jq` and `kubectl get -w -o json` print it.
 struct PipeLines {
   /// The most bytes of a value that takes several lines.
   private static let valueLimit = 64 << 20
+
+  /// A value whose end follows.
+  private struct OpenValue {
+    var text: [UInt8] = []
+    /// The error of its first line, if it has no end.
+    let error: JSONElement.ParsingError
+    private var depth = 0
+    private var isInString = false
+
+    init(_ line: ArraySlice<UInt8>, _ error: JSONElement.ParsingError) {
+      self.error = error
+      append(line)
+    }
+
+    var isComplete: Bool { depth <= 0 && !isInString }
+
+    /// A Boolean value that indicates whether a value may begin the next line.
+    var expectsValue: Bool {
+      let last = text.last { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
+      return last.map { ",:[".utf8.contains($0) } ?? true
+    }
+
+    mutating func append(_ line: ArraySlice<UInt8>) {
+      var isEscaped = false
+      for byte in line {
+        switch byte {
+        case _ where isEscaped: isEscaped = false
+        case UInt8(ascii: "\\") where isInString: isEscaped = true
+        case UInt8(ascii: "\""): isInString.toggle()
+        case UInt8(ascii: "{") where !isInString, UInt8(ascii: "[") where !isInString: depth += 1
+        case UInt8(ascii: "}") where !isInString, UInt8(ascii: "]") where !isInString: depth -= 1
+        default: break
+        }
+      }
+      text += line + [0x0A]
+    }
+  }
 
   let name: String
   let options: SourceOptions
   var count = 0
   var skipped = SkippedLines()
-  /// The lines of a value whose end follows, and the error of the first of them.
-  private var open: (lines: [UInt8], error: JSONElement.ParsingError)?
+  private var open: OpenValue?
 
   init(name: String, options: SourceOptions, skipped: SkippedLines = SkippedLines()) {
     (self.name, self.options, self.skipped) = (name, options, skipped)
@@ -167,44 +203,49 @@ struct PipeLines {
     for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
       count += 1
       let isStart = line.first == UInt8(ascii: "{") || line.first == UInt8(ascii: "[")
-      if var value = open, !isStart, value.lines.count + line.count <= Self.valueLimit {
+      if var value = open {
         open = nil
-        value.lines += [0x0A] + line
-        let isEnd = line.first == UInt8(ascii: "}") || line.first == UInt8(ascii: "]")
-        guard isEnd, let element = try? JSONElement(parsing: value.lines, key: options.key) else {
-          open = value
+        // A value without an end must not hide those after it.
+        if isStart && !value.expectsValue || value.text.count + line.count > Self.valueLimit {
+          try skip(value.error)
+        } else {
+          value.append(line)
+          if value.isComplete { try add(value.text, to: &elements) } else { open = value }
           continue
         }
-        elements.append(element)
-        continue
       }
-      try skipOpenValue()
       if JSONText.isBlank(line: line) { continue }
       do throws(JSONElement.ParsingError) {
         elements.append(try JSONElement(parsing: Array(line), key: options.key))
       } catch {
         var error = error
         error.position?.line = count
-        if isStart, error.code == .truncated {
-          open = (Array(line), error)
+        let value = OpenValue(line, error)
+        let isContainer = line.first { ![0x20, 0x09, 0x0D].contains($0) }
+          .map { "{[".utf8.contains($0) }
+        if error.code == .truncated, isContainer == true, !value.isComplete {
+          open = value
         } else {
           try skip(error)
         }
       }
     }
-    if isAtEnd { try skipOpenValue() }
+    if isAtEnd, let value = open {
+      open = nil
+      try skip(value.error)
+    }
     return elements
   }
 
-  private mutating func skipOpenValue() throws(JSONElement.ParsingError) {
-    guard let value = open else { return }
-    open = nil
-    // An element without its key is complete.
+  private mutating func add(
+    _ text: [UInt8], to elements: inout [JSONElement]
+  ) throws(JSONElement.ParsingError) {
     do throws(JSONElement.ParsingError) {
-      _ = try JSONElement(parsing: value.lines, key: options.key)
-      try skip(value.error)
+      elements.append(try JSONElement(parsing: text, key: options.key))
     } catch {
-      try skip(error.code == .missingKey || error.code == .invalidKey ? error : value.error)
+      var error = error
+      error.position?.line = count
+      try skip(error)
     }
   }
 

@@ -121,6 +121,10 @@ struct SourceSpecification: Sendable, Equatable {
   /// Returns the name of a command, and a mark in place of its source, which may contain secrets.
   static func redacted(command: ByteString) -> String {
     let (name, rest) = command.firstWord
+    // The value of a variable may be a secret.
+    if let variable = name.description.prefixMatch(of: /[A-Za-z_][A-Za-z0-9_]*=/) {
+      return variable.output + "…" + (rest.isEmpty ? "" : " …")
+    }
     return redacted(name.description) + (rest.isEmpty ? "" : " …")
   }
 
@@ -183,7 +187,8 @@ private struct AddressText {
       fileKind(byEnding: place) == .database
       && (query.first == "#" || !query.contains("=") || query.contains(where: \.isWhitespace))
     let isSQL = !isAddress && (source.hasSuffix("sqlite:") || isDatabase)
-    let isFile = source.contains(":") || fileKind(byEnding: path) != nil
+    let isPointer = query.hasPrefix("#/") && fileKind(byEnding: place) != nil
+    let isFile = source.contains(":") || isPointer || fileKind(byEnding: path) != nil
     let end = isPath ? rest.startIndex : isSQL ? mark : rest.endIndex
     let sign = rest[..<end].ranges(of: #/@|%40/#.matchingSemantics(.unicodeScalar)).last?.lowerBound
     let user = sign.flatMap { sign in
@@ -303,13 +308,15 @@ private struct SourceParser {
       ("csv:", .csv), ("tsv:", .tsv),
     ]
     where words.hasPrefix(prefix) {
+      if pointer != nil {
+        throw .usage("\"\(shown)\" has a JSON pointer, but the output is CSV; omit one of them")
+      }
       (words, format) = (words.dropFirst(prefix.bytes.count), rows)
     }
     guard !words.description.allSatisfy(\.isWhitespace) else {
       throw .usage("\"\(shown)\" has no command; use \(scheme)COMMAND")
     }
-    let plain = ByteString(words.description.replacing("%23", with: "#"))
-    return .command(plain, every: interval, format)
+    return .command(words.replacingEscapes, every: interval, format)
   }
 
   /// Separates a JSON pointer, `#/…`, at the end of a text. A path that contains it is no such text.
@@ -317,7 +324,7 @@ private struct SourceParser {
     guard !exists(text), let string = text.string,
       let mark = string.ranges(of: "#/").last?.lowerBound,
       case let tail = string[mark...].dropFirst(),
-      !tail.contains(where: { $0.isWhitespace || "'\"".contains($0) })
+      !tail.contains(where: { $0.isWhitespace || "'\"#`)|;&".contains($0) })
     else { return nil }
     guard let decoded = tail.removingPercentEncoding, let pointer = JSONPointer(decoded) else {
       throw .usage(
@@ -325,7 +332,7 @@ private struct SourceParser {
       )
     }
     let path = ByteString(String(string[..<mark]))
-    return (exists(path) ? path : ByteString(path.description.replacing("%23", with: "#")), pointer)
+    return (exists(path) ? path : path.replacingEscapes, pointer)
   }
 
   private func rest(after scheme: ByteString) -> ByteString? {
@@ -507,6 +514,13 @@ private struct SourceParser {
   private func isPipe(_ path: ByteString) -> Bool {
     guard let status = path.fileStatus() else { return false }
     return ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
+  }
+}
+
+extension ByteString {
+  /// The text with a number sign in place of each `%23`.
+  fileprivate var replacingEscapes: ByteString {
+    ByteString(bytes: bytes.replacing("%23".utf8, with: "#".utf8))
   }
 }
 

@@ -324,13 +324,14 @@ final class ViewSession {
   private func follow(_ run: ViewRun) {
     run.acknowledgeChange()
     list?.setNeedsDisplay()
-    // It has probably changed what the commands of sources print.
-    if !run.isRunning { Reloads.request() }
+    if !run.isRunning {
+      // It has probably changed what the commands of sources print, and may have written to the terminal.
+      Reloads.request()
+      screen.redraw()
+    }
     guard !run.isRunning, let place = runs.firstIndex(where: { $0.run == run }) else { return }
     let title = runs.remove(at: place).task.binding.title
     if runs.isEmpty { model.end(.running) }
-    // The command may have written to the terminal.
-    screen.redraw()
     if let failure = run.failure {
       let reason = run.lastLine.map { ": \($0)" } ?? ""
       model.showError("\(title): \(failure)\(reason)")

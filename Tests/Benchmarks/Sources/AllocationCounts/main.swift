@@ -63,7 +63,8 @@ var failed = false
   _ = allocation_meter_stop()
   let objects = Double(allocation_meter_blocks()) / Double(updateCount)
   for observation in observations { observation.dispose() }
-  let isTooMany = objects > limit
+  // Other threads allocate an object now and then.
+  let isTooMany = objects > limit + 0.05
   failed = failed || isTooMany
   print(
     name.padding(toLength: 24, withPad: " ", startingAt: 0),
